@@ -1,0 +1,1 @@
+// Only here to give the precompiled header a target.

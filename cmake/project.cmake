@@ -1,0 +1,63 @@
+# What every target shares: warnings, sanitizers, ccache, one precompiled header, and the two functions that declare targets.
+
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(cpprestsdk REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # base_dir and sloppiness let a second checkout, and a build with a precompiled header, hit the same cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1 ${CCACHE_PROGRAM})
+endif()
+
+set(INFERENCE_SANITIZE "" CACHE STRING "value of -fsanitize=, empty for none")
+
+add_library(inference_options INTERFACE)
+target_include_directories(inference_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(inference_options INTERFACE -Wall -Wextra -Wconversion -Werror)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(inference_options INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(inference_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+endif()
+if(INFERENCE_SANITIZE)
+  target_compile_options(inference_options INTERFACE -fsanitize=${INFERENCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(inference_options INTERFACE -fsanitize=${INFERENCE_SANITIZE})
+endif()
+
+# nlohmann/json takes seconds to parse in each translation unit; it and the standard headers are compiled once.
+add_library(inference_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+target_link_libraries(inference_pch PUBLIC inference_options nlohmann_json::nlohmann_json)
+target_precompile_headers(inference_pch PUBLIC <nlohmann/json.hpp> <chrono> <expected> <functional> <map> <memory> <optional> <string>
+                          <string_view> <variant> <vector>)
+
+# inference_library(name SOURCES a.cc b.cc DEPS inference_base … [PRIVATE_DEPS lib …])
+function(inference_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC inference_options nlohmann_json::nlohmann_json ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  target_precompile_headers(${name} REUSE_FROM inference_pch)
+endfunction()
+
+# inference_test(name SOURCES x_test.cc … DEPS inference_base … [LABELS fast|cluster])
+# `fast` tests need nothing but the build; `cluster` tests need INFERENCE_TEST_KUBECONFIG (`./dev test` gives it).
+function(inference_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inference_options nlohmann_json::nlohmann_json ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM inference_pch)
+  target_compile_definitions(${name} PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS fast)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()
