@@ -1,4 +1,4 @@
-// The Kubernetes programs of the local control plane, at the version in cluster's components.go.
+// The Kubernetes programs of the local control plane.
 // k8s.io/kubernetes requires its staging modules at v0.0.0, so each needs a replace (its own replaces do not apply here).
 module inference-operator.dev/e2e/cluster/tools/kubernetes
 
