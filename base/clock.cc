@@ -4,20 +4,24 @@
 
 namespace inference {
 
-TimePoint SystemClock::now() const { return std::chrono::steady_clock::now(); }
+TimePoint SystemClock::now() const {
+  return std::chrono::steady_clock::now();
+}
 
 WallTime SystemClock::wall_now() const {
   return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
 }
 
-void SystemClock::wait_until(std::condition_variable_any& condition, std::unique_lock<std::mutex>& lock, TimePoint deadline,
-                             std::stop_token stop) {
+void SystemClock::wait_until(std::condition_variable_any& condition, std::unique_lock<std::mutex>& lock,
+                             TimePoint deadline, std::stop_token stop) {
   // A stop callback notifies without the lock held; wait_until with a stop token closes that gap itself.
   bool woken = false;
-  condition.wait_until(lock, stop, std::chrono::time_point_cast<std::chrono::steady_clock::duration>(deadline), [&woken] {
-    // False on entry (so that it blocks), true on the first wake: one wait, the caller looks at its own predicate.
-    return std::exchange(woken, true);
-  });
+  condition.wait_until(lock, stop, std::chrono::time_point_cast<std::chrono::steady_clock::duration>(deadline),
+                       [&woken] {
+                         // False on entry (so that it blocks), true on the first wake: one wait, the caller looks at
+                         // its own predicate.
+                         return std::exchange(woken, true);
+                       });
 }
 
 bool sleep(Clock& clock, Duration duration, std::stop_token stop) {

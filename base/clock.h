@@ -20,10 +20,11 @@ class Clock {
   [[nodiscard]] virtual TimePoint now() const = 0;
   [[nodiscard]] virtual WallTime wall_now() const = 0;
 
-  /// Blocks on `condition` until it is notified, `deadline` has passed or `stop` is requested; `lock` is held on return. May wake
-  /// spuriously: callers re-check their predicate. The clock waits (not the caller) so that a fake clock can wake its sleepers.
-  virtual void wait_until(std::condition_variable_any& condition, std::unique_lock<std::mutex>& lock, TimePoint deadline,
-                          std::stop_token stop) = 0;
+  /// Blocks on `condition` until it is notified, `deadline` has passed or `stop` is requested; `lock` is held on
+  /// return. May wake spuriously: callers re-check their predicate. The clock waits (not the caller) so that a fake
+  /// clock can wake its sleepers.
+  virtual void wait_until(std::condition_variable_any& condition, std::unique_lock<std::mutex>& lock,
+                          TimePoint deadline, std::stop_token stop) = 0;
 };
 
 /// The machine's own clocks.
@@ -41,7 +42,8 @@ class SystemClock final : public Clock {
 /// RFC 3339 in UTC with seconds, as metav1.Time prints: `2026-11-30T12:00:00Z`.
 [[nodiscard]] std::string to_rfc3339(WallTime time);
 
-/// RFC 3339 in UTC with microseconds, as metav1.MicroTime prints (events.k8s.io, Leases): `2026-11-30T12:00:00.000000Z`.
+/// RFC 3339 in UTC with microseconds, as metav1.MicroTime prints (events.k8s.io, Leases):
+/// `2026-11-30T12:00:00.000000Z`.
 [[nodiscard]] std::string to_rfc3339_micro(WallTime time);
 
 }  // namespace inference

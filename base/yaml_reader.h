@@ -24,13 +24,13 @@ struct YamlNode {
   struct Entry;
 
   Kind kind = Kind::kNull;
-  std::string tag;             // as written, e.g. "!value"; empty when there is none
-  std::string scalar;          // text of a scalar
-  bool plain = false;          // a scalar without quotes and not a block scalar: its type is guessed from its text
-  std::size_t line = 0;        // 1-based, of the value
-  std::size_t column = 0;      // 1-based
-  std::vector<YamlNode> items; // of a sequence
-  std::vector<Entry> entries;  // of a mapping, in the order of the text, keys are unique
+  std::string tag;              // as written, e.g. "!value"; empty when there is none
+  std::string scalar;           // text of a scalar
+  bool plain = false;           // a scalar without quotes and not a block scalar: its type is guessed from its text
+  std::size_t line = 0;         // 1-based, of the value
+  std::size_t column = 0;       // 1-based
+  std::vector<YamlNode> items;  // of a sequence
+  std::vector<Entry> entries;   // of a mapping, in the order of the text, keys are unique
 };
 struct YamlNode::Entry {
   std::string key;
@@ -39,16 +39,18 @@ struct YamlNode::Entry {
   YamlNode value;
 };
 
-/// What the reader refuses: a text larger than `bytes`, nested deeper than `depth`, or of more nodes than `nodes` after aliases are expanded.
+/// What the reader refuses: a text larger than `bytes`, nested deeper than `depth`, or of more nodes than `nodes` after
+/// aliases are expanded.
 struct YamlLimits {
   std::size_t bytes = 3 * 1024 * 1024;  // the API server's own limit for a request body
   std::size_t depth = 100;
   std::size_t nodes = 200'000;
 };
 
-/// All documents of a YAML (or JSON) text; empty documents are left out. Refuses invalid UTF-8, NUL bytes, duplicate keys, keys that are no
-/// scalars, merge keys (`<<`), alias bombs, and whatever exceeds `limits`.
-[[nodiscard]] std::expected<std::vector<YamlNode>, YamlError> read_yaml(std::string_view text, const YamlLimits& limits = {});
+/// All documents of a YAML (or JSON) text; empty documents are left out. Refuses invalid UTF-8, NUL bytes, duplicate
+/// keys, keys that are no scalars, merge keys (`<<`), alias bombs, and whatever exceeds `limits`.
+[[nodiscard]] std::expected<std::vector<YamlNode>, YamlError> read_yaml(std::string_view text,
+                                                                        const YamlLimits& limits = {});
 
 /// A document's value and the line on which each part of it stands.
 struct JsonDocument {
@@ -59,11 +61,13 @@ struct JsonDocument {
   [[nodiscard]] std::size_t line_of(std::string_view pointer) const;
 };
 
-/// The value as kubectl would send it: plain scalars get their YAML 1.1 type as sigs.k8s.io/yaml gives it (`yes` and `on` are booleans, `0123` is
-/// octal, `1e3` a float, `~` null), tags are refused. NaN and infinities, which JSON has not, are refused.
+/// The value as kubectl would send it: plain scalars get their YAML 1.1 type as sigs.k8s.io/yaml gives it (`yes` and
+/// `on` are booleans, `0123` is octal, `1e3` a float, `~` null), tags are refused. NaN and infinities, which JSON has
+/// not, are refused.
 [[nodiscard]] std::expected<JsonDocument, YamlError> to_json(const YamlNode& node);
 
 /// read_yaml and to_json for every document.
-[[nodiscard]] std::expected<std::vector<JsonDocument>, YamlError> read_yaml_documents(std::string_view text, const YamlLimits& limits = {});
+[[nodiscard]] std::expected<std::vector<JsonDocument>, YamlError> read_yaml_documents(std::string_view text,
+                                                                                      const YamlLimits& limits = {});
 
 }  // namespace inference
