@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "operator/client/api_client.h"
+#include "operator/runtime/controller.h"
+#include "operator/runtime/health_server.h"
+#include "operator/runtime/informer.h"
+#include "operator/runtime/metrics.h"
+#include "operator/runtime/recorder.h"
+
+namespace inference::runtime {
+
+struct ManagerOptions {
+  std::optional<std::string> health_address;        // of the health server; none: no server
+  Duration sync_timeout = std::chrono::minutes{2};  // as controller-runtime's CacheSyncTimeout
+  Duration stop_timeout = std::chrono::seconds{5};  // for everything together
+};
+
+/// What the manager's parts share; all outlive it.
+struct Surroundings {
+  client::ApiClient& api;
+  Metrics& metrics;
+  Recorder& recorder;
+  Clock& clock;
+  Random& random;
+};
+
+/// Owns the informers and controllers of the process and runs them: caches first, workers once the caches are whole,
+/// and back in reverse.
+class Manager {
+ public:
+  Manager(ManagerOptions options, Surroundings surroundings);
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  /// Before `run` only, like the next three; what is returned lives as long as the manager.
+  [[nodiscard]] Informer& watch(const client::Resource& resource, Selection selection = {},
+                                std::vector<Index> indexes = {});
+  [[nodiscard]] Informer& add(std::unique_ptr<Informer> informer);
+  [[nodiscard]] Controller& add(std::unique_ptr<Controller> controller);
+  [[nodiscard]] Controller& add_controller(ControllerOptions options, std::unique_ptr<Reconciler> reconciler);
+
+  /// Runs until `stop`. A kind whose CRD is missing counts as synced. An error is fatal and one line: a kind did not
+  /// sync in time (with the API server's reason), the address is taken, or a thread did not end within `stop_timeout`;
+  /// after the last the caller must leave by _Exit.
+  [[nodiscard]] std::expected<void, std::string> run(std::stop_token stop);
+
+  /// Where the health server listens while running; 0 when there is none.
+  [[nodiscard]] int health_port() const;
+
+ private:
+  [[nodiscard]] std::expected<void, std::string> wait_for_sync(std::stop_token stop);
+  [[nodiscard]] std::expected<void, std::string> stop_all();
+  [[nodiscard]] std::expected<void, std::string> alive() const;
+  [[nodiscard]] std::expected<void, std::string> ready() const;
+
+  const ManagerOptions options_;
+  const Surroundings surroundings_;
+  std::vector<std::unique_ptr<Controller>> controllers_;
+  std::vector<std::unique_ptr<Informer>> informers_;  // after controllers_: handlers use their queues
+  std::atomic<bool> working_ = false;                 // the workers have been started
+  std::unique_ptr<HealthServer> health_;              // last: its checks read the rest
+};
+
+}  // namespace inference::runtime

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "base/random.h"
+#include "operator/runtime/backoff.h"
+#include "operator/runtime/list_watch.h"
+#include "operator/runtime/metrics.h"
+#include "operator/runtime/reflector_state.h"
+#include "operator/runtime/store.h"
+
+namespace inference::runtime {
+
+/// Shapes an object before it is stored; by default `drop_managed_fields`. Pure.
+using Transform = std::function<void(Json& object)>;
+
+/// managedFields is often half of an object and nobody here reads it.
+void drop_managed_fields(Json& object);
+
+/// What a reflector tells; called on its thread, after the store has changed, without any lock held. Must be quick and
+/// must not block.
+struct ReflectorListener {
+  std::function<void(const Change&)> on_change;
+  /// The API server began (true) or ceased (false) to serve the kind; the first answer counts as well.
+  std::function<void(bool served)> on_served;
+};
+
+/// Keeps one store equal to the API server's objects of one kind: lists, then watches, and recovers from whatever
+/// breaks that.
+class Reflector {
+ public:
+  struct Settings {
+    std::string kind;  // for logs
+    Transform transform = drop_managed_fields;
+  };
+  /// Everything passed by reference outlives the reflector.
+  Reflector(Settings settings, ListWatch& source, StoreWriter& store, ReflectorListener listener,
+            InformerMetrics metrics, Clock& clock, Random& random);
+
+  /// Runs until `stop`; call it once, on a thread of its own. Only the pure waits and the two requests block, and all
+  /// heed `stop`.
+  void run(std::stop_token stop);
+
+  /// Whether the store holds a whole snapshot (an empty one when the kind is missing). Never goes back to false.
+  /// Thread-safe.
+  [[nodiscard]] bool has_synced() const { return synced_; }
+  /// Whether the API server serves the kind, as far as known; true until it has said otherwise. Thread-safe.
+  [[nodiscard]] bool served() const { return served_; }
+  /// The last failure in words, empty when the last request succeeded. Thread-safe.
+  [[nodiscard]] std::string last_error() const;
+
+ private:
+  [[nodiscard]] reflector::Step list(const reflector::State& state, std::stop_token stop);
+  [[nodiscard]] reflector::Step watch(reflector::Watching state, std::stop_token stop);
+  void apply(std::vector<reflector::StoreEvent> events);
+  void publish(const Change& change);
+  void note_state(const reflector::State& state);
+  void note_error(const client::ApiError& error, std::string_view while_doing);
+  void pause(const reflector::Step& step, std::stop_token stop);
+
+  const Settings settings_;
+  ListWatch& source_;
+  StoreWriter& store_;
+  const ReflectorListener listener_;
+  const InformerMetrics metrics_;
+  Clock& clock_;
+  Random& random_;
+  Backoff backoff_;
+  std::atomic<bool> synced_ = false;
+  std::atomic<bool> served_ = true;
+  bool served_known_ = false;  // used by run()'s thread only
+  Guarded<std::string> last_error_;
+};
+
+}  // namespace inference::runtime
