@@ -10,8 +10,8 @@
 
 namespace inference::crd {
 
-/// What we read of an object's metadata. Labels and annotations are left out on purpose: they belong to whoever set them (Argo CD, Helm)
-/// and nothing of them may reach a child.
+/// What we read of an object's metadata. Labels and annotations are left out on purpose: they belong to whoever set
+/// them (Argo CD, Helm) and nothing of them may reach a child.
 struct ObjectMeta {
   std::string name;
   std::string ns;  // empty for cluster-scoped kinds, and offline where the file names none
@@ -28,8 +28,9 @@ struct InferenceDeployment {
   Json spec_json;  // the same, untouched: what is merged over the profile's defaults
 };
 
-/// Defaults of the platform team, taken where an InferenceDeployment says nothing. Has no model, parallelism, nodes, replicas, autoscaling,
-/// gateway, profile or suspend: those belong to one model, and the API server could not check the parallelism with half of it elsewhere.
+/// Defaults of the platform team, taken where an InferenceDeployment says nothing. Has no model, parallelism, nodes,
+/// replicas, autoscaling, gateway, profile or suspend: those belong to one model, and the API server could not check
+/// the parallelism with half of it elsewhere.
 struct InferenceProfile {
   ObjectMeta metadata;
   bool is_default = false;  // taken by objects that name no profile; several such profiles are refused at use
@@ -37,15 +38,15 @@ struct InferenceProfile {
   Json defaults_json;  // an object, `{}` when absent
 };
 
-/// Reads an object of any source (API server, file) as strictly as the API server does with fieldValidation=Strict: the CRD's schema and the
-/// twins of its CEL rules. All faults at once. `status` is not looked at.
+/// Reads an object of any source (API server, file) as strictly as the API server does with fieldValidation=Strict: the
+/// CRD's schema and the twins of its CEL rules. All faults at once. `status` is not looked at.
 [[nodiscard]] std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(const Json& object);
 
 /// The same for a profile.
 [[nodiscard]] std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object);
 
-/// Checks and reads a spec that was merged from several levels, which may break a rule that each level kept. Same rules, paths start with
-/// `spec.`; rules on the object's name are left out.
+/// Checks and reads a spec that was merged from several levels, which may break a rule that each level kept. Same
+/// rules, paths start with `spec.`; rules on the object's name are left out.
 [[nodiscard]] std::expected<InferenceDeploymentSpec, FieldErrors> decode_spec(const Json& spec);
 
 }  // namespace inference::crd

@@ -5,7 +5,8 @@
 
 namespace inference::crd {
 
-/// One fault in an object, placed: `path` is written as the API server writes it (`spec.engine.env[0].name`), `message` is a plain clause.
+/// One fault in an object, placed: `path` is written as the API server writes it (`spec.engine.env[0].name`), `message`
+/// is a plain clause.
 struct FieldError {
   std::string path;
   std::string message;

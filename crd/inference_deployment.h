@@ -36,20 +36,20 @@ enum class TopologyCheck { kOff, kWarn, kEnforce };
 using IntOrPercent = std::variant<std::int64_t, std::string>;
 
 struct Model {
-  std::optional<std::string> uri;         // hf:// s3:// gs:// https:// oci:// pvc://CLAIM/PATH file:///PATH
+  std::optional<std::string> uri;  // hf:// s3:// gs:// https:// oci:// pvc://CLAIM/PATH file:///PATH
   std::optional<std::string> revision;
-  std::optional<std::string> served_name; // the name in the API; the object's name when absent
+  std::optional<std::string> served_name;  // the name in the API; the object's name when absent
 };
 struct Parallelism {
   std::optional<std::int64_t> tensor;
-  std::optional<std::int64_t> pipeline;   // the number of nodes when absent
+  std::optional<std::int64_t> pipeline;  // the number of nodes when absent
 };
 struct EnvVar {
   std::string name;
   Json source;  // {"value": …} or {"valueFrom": …}, as a container takes it
 };
 struct Engine {
-  std::optional<std::string> name;        // vllm, sglang, tensorrt-llm, generic
+  std::optional<std::string> name;  // vllm, sglang, tensorrt-llm, generic
   std::optional<std::string> image;
   std::optional<std::string> version;
   std::optional<std::vector<std::string>> args;  // appended after ours
@@ -59,7 +59,8 @@ struct Serving {
   std::optional<std::int64_t> max_model_len;
   std::optional<std::int64_t> max_num_seqs;
   std::optional<std::int64_t> max_num_batched_tokens;
-  std::optional<std::string> gpu_memory_utilization;  // a decimal in (0, 1], kept as text so that it is rendered as written
+  std::optional<std::string>
+      gpu_memory_utilization;  // a decimal in (0, 1], kept as text so that it is rendered as written
   std::optional<std::string> kv_cache_dtype;
   std::optional<bool> prefix_caching;
   std::optional<bool> chunked_prefill;
@@ -74,7 +75,7 @@ struct Accelerator {
   std::optional<std::string> resource_name;  // extended resource, nvidia.com/gpu when absent
   std::optional<AcceleratorMode> mode;
   std::optional<Sharing> sharing;
-  std::optional<std::string> mig;            // a MIG profile, e.g. 1g.10gb
+  std::optional<std::string> mig;  // a MIG profile, e.g. 1g.10gb
   std::optional<Claim> claim;
   std::optional<std::vector<Json>> tolerations;  // added to that of the GPU taint
 };
@@ -95,7 +96,7 @@ struct Network {
 };
 struct Cache {
   std::optional<CacheMode> mode;
-  std::optional<std::string> root;           // folder on the node
+  std::optional<std::string> root;  // folder on the node
 };
 struct Startup {
   std::optional<std::int64_t> timeout_seconds;
@@ -122,7 +123,7 @@ struct Autoscaling {
   std::optional<std::int64_t> max_replicas;
 };
 struct Gateway {
-  std::optional<std::string> endpoint_picker;   // name of the endpoint picker's Service
+  std::optional<std::string> endpoint_picker;  // name of the endpoint picker's Service
 };
 
 /// What a user writes, nothing filled in: an absent field is absent. A profile's `defaults` have the same shape.

@@ -8,10 +8,10 @@
 
 namespace inference::crd {
 
-/// A Kubernetes resource quantity ("512Gi", "500m", "1e3"): an exact number of billionths and the family of suffixes it was written in.
-/// Rules of k8s.io/apimachinery/pkg/api/resource: finer than 1e-9 rounds away from zero, beyond ±(2^63 − 1) is capped, and the canonical form
-/// is the shortest without a fraction in the same family ("1024Mi" → "1Gi", "0.5" → "500m"); binary ones below 1024 or with a fraction are
-/// written decimal. A plain value type.
+/// A Kubernetes resource quantity ("512Gi", "500m", "1e3"): an exact number of billionths and the family of suffixes it
+/// was written in. Rules of k8s.io/apimachinery/pkg/api/resource: finer than 1e-9 rounds away from zero, beyond ±(2^63
+/// − 1) is capped, and the canonical form is the shortest without a fraction in the same family ("1024Mi" → "1Gi",
+/// "0.5" → "500m"); binary ones below 1024 or with a fraction are written decimal. A plain value type.
 class Quantity {
  public:
   enum class Format { kDecimalSi, kBinarySi, kDecimalExponent };
