@@ -27,6 +27,8 @@ struct ClusterFacts {
   /// any one missing and pods are scheduled one by one without a word.
   bool native_gang = false;
   bool volcano = false;  // scheduling.volcano.sh/v1beta1 PodGroup
+  /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served. `Auto` still goes by the above.
+  bool offline = false;
   friend bool operator==(const ClusterFacts&, const ClusterFacts&) = default;
 };
 
