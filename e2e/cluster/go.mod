@@ -1,0 +1,3 @@
+module inference-operator.dev/e2e/cluster
+
+go 1.26

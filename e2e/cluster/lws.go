@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const lwsNameLabel = "leaderworkerset.sigs.k8s.io/name"
+
+// startLWS installs the LeaderWorkerSet definitions, starts its manager and returns once its webhooks answer.
+func (s *supervisor) startLWS(ctx context.Context) error {
+	err := s.say.step("LeaderWorkerSet definitions established", func() error { return s.installDefinitions(ctx) })
+	if err != nil {
+		return err
+	}
+	manager, err := findComponent("lws")
+	if err != nil {
+		return err
+	}
+	return s.say.step("LeaderWorkerSet manager and webhooks ready", func() error {
+		if err := s.launch(manager); err != nil {
+			return err
+		}
+		if err := s.awaitHealthy(ctx, manager); err != nil {
+			return err
+		}
+		if err := s.c.installWebhooks(ctx); err != nil {
+			return err
+		}
+		return s.await(ctx, "LeaderWorkerSet webhooks", func() (bool, error) {
+			err := s.c.proveWebhooks(ctx)
+			return err == nil, err
+		})
+	})
+}
+
+func (s *supervisor) installDefinitions(ctx context.Context) error {
+	definitions, err := readObjects(filepath.Join(s.c.Bin, "share", "lws-crds.json"))
+	if err != nil {
+		return err
+	}
+	const collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+	for _, definition := range definitions {
+		if err := s.c.apply(ctx, collection+objectName(definition), definition); err != nil {
+			return err
+		}
+	}
+	for _, definition := range definitions {
+		name := objectName(definition)
+		err := s.await(ctx, name+" established", func() (bool, error) {
+			var live struct{ Status conditioned }
+			err := s.c.get(ctx, collection+name, &live)
+			return live.Status.is("Established"), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installWebhooks registers LWS's webhooks by URL, since the manager is no Service in the cluster. The pod webhooks are
+// limited to pods of a LeaderWorkerSet: they only act on those, and a stopped manager must not stop all other pods.
+func (c *cluster) installWebhooks(ctx context.Context) error {
+	configurations, err := readObjects(filepath.Join(c.Bin, "share", "lws-webhooks.json"))
+	if err != nil {
+		return err
+	}
+	authority, err := os.ReadFile(c.pki("ca.crt"))
+	if err != nil {
+		return err
+	}
+	plurals := map[string]string{
+		"MutatingWebhookConfiguration":   "mutatingwebhookconfigurations",
+		"ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+	}
+	for _, configuration := range configurations {
+		kind, _ := configuration["kind"].(string)
+		plural, ok := plurals[kind]
+		if !ok {
+			return fmt.Errorf("unexpected %s among the LeaderWorkerSet webhooks", kind)
+		}
+		base := fmt.Sprintf("https://127.0.0.1:%d", c.Ports["lws-webhook"])
+		if err := serveByURL(configuration, base, authority); err != nil {
+			return err
+		}
+		name := "lws-" + objectName(configuration) // as upstream's own installation names it
+		configuration["metadata"] = object{"name": name}
+		if err := c.apply(ctx, "/apis/admissionregistration.k8s.io/v1/"+plural+"/"+name, configuration); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveByURL replaces the Service of each webhook by a URL below base.
+func serveByURL(configuration object, base string, authority []byte) error {
+	webhooks, _ := configuration["webhooks"].([]any)
+	for _, each := range webhooks {
+		webhook, _ := each.(object)
+		config, _ := webhook["clientConfig"].(object)
+		service, _ := config["service"].(object)
+		path, ok := service["path"].(string)
+		if !ok {
+			return fmt.Errorf("a webhook of %s has no service path", objectName(configuration))
+		}
+		webhook["clientConfig"] = object{"url": base + path, "caBundle": authority} // []byte is base64 in JSON
+		if name, _ := webhook["name"].(string); name == "mpod.kb.io" || name == "vpod.kb.io" {
+			webhook["objectSelector"] = object{"matchExpressions": []object{{"key": lwsNameLabel, "operator": "Exists"}}}
+		}
+	}
+	return nil
+}
+
+// proveWebhooks creates LeaderWorkerSets as a server-side dry run. The mutating webhook must have filled in the
+// subdomain policy (the definition has no default for it), and the validating one must refuse a name that is no name for
+// a Service: the API server learns of the two configurations one after the other.
+func (c *cluster) proveWebhooks(ctx context.Context) error {
+	const path = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets?dryRun=All"
+	var made struct {
+		Spec struct {
+			NetworkConfig struct{ SubdomainPolicy string }
+		}
+	}
+	if err := c.create(ctx, path, probeSet("probe"), &made); err != nil {
+		return err
+	}
+	if made.Spec.NetworkConfig.SubdomainPolicy == "" {
+		return errors.New("the mutating webhook does not act yet")
+	}
+	refused := c.create(ctx, path, probeSet("0probe"), nil)
+	var refusal *apiError
+	if !errors.As(refused, &refusal) || refusal.code < 400 || refusal.code >= 500 {
+		return errors.Join(errors.New("the validating webhook does not act yet"), refused)
+	}
+	return nil
+}
+
+func probeSet(name string) object {
+	return object{
+		"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+		"metadata": object{"name": name},
+		"spec": object{
+			"replicas": 1,
+			"leaderWorkerTemplate": object{
+				"size": 2,
+				"workerTemplate": object{
+					"spec": object{"containers": []object{{"name": "probe", "image": "probe"}}},
+				},
+			},
+		},
+	}
+}
+
+// conditioned is the part of a status that tells whether something holds.
+type conditioned struct {
+	Conditions []struct{ Type, Status string }
+}
+
+func (c conditioned) is(kind string) bool {
+	return slices.ContainsFunc(c.Conditions, func(each struct{ Type, Status string }) bool {
+		return each.Type == kind && each.Status == "True"
+	})
+}
+
+// readObjects reads a file of JSON objects one after another, where a List stands for its items.
+func readObjects(file string) ([]object, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var objects []object
+	for decoder := json.NewDecoder(bytes.NewReader(content)); ; {
+		var next object
+		if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		items, isList := next["items"].([]any)
+		if !isList {
+			objects = append(objects, next)
+			continue
+		}
+		for _, item := range items {
+			objects = append(objects, maps.Clone(item.(object)))
+		}
+	}
+}
+
+func objectName(o object) string {
+	metadata, _ := o["metadata"].(object)
+	name, _ := metadata["name"].(string)
+	return name
+}

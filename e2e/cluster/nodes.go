@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fakeNodeAnnotation marks the nodes whose kubelet is played by kwok.
+const fakeNodeAnnotation = "kwok.x-k8s.io/node"
+
+const nodePrefix = "gpu-"
+
+// nodesPerRack gives the topology label something to tell apart.
+const nodesPerRack = 4
+
+// fakeNode looks like a machine with eight H100 (or gpus of them) as NVIDIA's feature discovery and RDMA device plugin
+// describe it. The status is kept by the API server on create; kwok adds the conditions.
+func fakeNode(index, gpus int) object {
+	name := nodePrefix + strconv.Itoa(index)
+	resources := object{"cpu": "128", "memory": "2Ti", "pods": "110", "ephemeral-storage": "7Ti", "rdma/hca_shared_devices_a": "1000"}
+	labels := object{
+		"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+		"topology.kubernetes.io/region": "local", "topology.kubernetes.io/zone": "local-a",
+		"topology.kubernetes.io/rack": fmt.Sprintf("rack-%d", index/nodesPerRack),
+		"type":                        "kwok",
+	}
+	spec := object{}
+	if gpus > 0 {
+		resources["nvidia.com/gpu"] = strconv.Itoa(gpus)
+		for label, value := range map[string]string{
+			"node.kubernetes.io/instance-type": "p5.48xlarge",
+			"nvidia.com/gpu.present":           "true",
+			"nvidia.com/gpu.count":             strconv.Itoa(gpus),
+			"nvidia.com/gpu.product":           "NVIDIA-H100-80GB-HBM3",
+			"nvidia.com/gpu.family":            "hopper",
+			"nvidia.com/gpu.memory":            "81559", // MiB
+			"nvidia.com/gpu.compute.major":     "9",
+			"nvidia.com/gpu.compute.minor":     "0",
+			"nvidia.com/gpu.replicas":          "1",
+			"nvidia.com/mig.capable":           "true",
+			"nvidia.com/mig.strategy":          "single",
+		} {
+			labels[label] = value
+		}
+		spec["taints"] = []object{{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}}
+	}
+	return object{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": object{"name": name, "labels": labels, "annotations": object{fakeNodeAnnotation: "fake"}},
+		"spec":     spec,
+		"status":   object{"capacity": resources, "allocatable": resources},
+	}
+}
+
+func (c *cluster) createNodes(ctx context.Context, first, count int) error {
+	for index := first; index < first+count; index++ {
+		if err := c.create(ctx, "/api/v1/nodes", fakeNode(index, c.GPUs), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type node struct {
+	Metadata struct{ Name string }
+	Spec     struct{ Taints []struct{ Key string } }
+	Status   conditioned
+}
+
+// ready means that pods can be placed: the controller manager takes the not-ready taint away some time after the
+// condition is True.
+func (n node) ready() bool {
+	waiting := slices.ContainsFunc(n.Spec.Taints, func(taint struct{ Key string }) bool {
+		return strings.HasPrefix(taint.Key, "node.kubernetes.io/")
+	})
+	return n.Status.is("Ready") && !waiting
+}
+
+func (c *cluster) nodes(ctx context.Context) ([]node, error) {
+	var list struct{ Items []node }
+	return list.Items, c.get(ctx, "/api/v1/nodes", &list)
+}
+
+// awaitNodes returns once at least count nodes take pods.
+func (s *supervisor) awaitNodes(ctx context.Context, count int) error {
+	return s.await(ctx, fmt.Sprintf("%d nodes ready", count), func() (bool, error) {
+		nodes, err := s.c.nodes(ctx)
+		ready := len(nodes) - len(slices.DeleteFunc(slices.Clone(nodes), node.ready))
+		if err == nil && ready < count {
+			err = fmt.Errorf("%d of %d are", ready, count)
+		}
+		return err == nil, err
+	})
+}
+
+// addNodes creates count more fake nodes and returns their names once they take pods.
+func (c *cluster) addNodes(ctx context.Context, count int, say *progress) ([]string, error) {
+	nodes, err := c.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ready, first := 0, 0
+	for _, each := range nodes {
+		if each.ready() {
+			ready++
+		}
+		if index, err := strconv.Atoi(strings.TrimPrefix(each.Metadata.Name, nodePrefix)); err == nil {
+			first = max(first, index+1) // never reuse the name of a node that is there
+		}
+	}
+	if err := c.createNodes(ctx, first, count); err != nil {
+		return nil, err
+	}
+	var names []string
+	for index := first; index < first+count; index++ {
+		names = append(names, nodePrefix+strconv.Itoa(index))
+	}
+	return names, newSupervisor(c, say).awaitNodes(ctx, ready+count)
+}
+
+// removeNode deletes a node, as an administrator does who takes a machine away. Its pods go some time later, by the
+// controller manager's garbage collection.
+func (c *cluster) removeNode(ctx context.Context, name string) error {
+	err := c.call(ctx, http.MethodDelete, "/api/v1/nodes/"+name, "application/json", nil, nil)
+	var refusal *apiError
+	if errors.As(err, &refusal) && refusal.code == http.StatusNotFound {
+		return fmt.Errorf("no node %s", name)
+	}
+	return err
+}
