@@ -1,0 +1,109 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "operator/client/api_client.h"
+
+namespace inference::e2e {
+
+/// What a program printed and how it ended.
+struct Output {
+  int exit_code = -1;
+  std::string text;  // standard output and error together
+};
+
+/// Runs a program without a shell and waits for it. `input` goes to its standard input.
+[[nodiscard]] Output run(const std::vector<std::string>& command, const std::string& input = {});
+
+/// The control plane that `./dev test` started, as its administrator; with our CRDs, rights and admission policy
+/// installed from config/.
+///
+/// Without one (INFERENCE_TEST_KUBECONFIG is not set) the first use ends the process with a line that says how to get
+/// it: a test that can't run has failed.
+class RealCluster {
+ public:
+  static RealCluster& instance();
+  /// Another control plane of the same kind, e.g. one that lacks something. `install` says whether config/default is
+  /// applied.
+  enum class Install { kNo, kYes };
+  RealCluster(std::string kubeconfig, Install install);
+
+  [[nodiscard]] client::ApiClient& api() { return *api_; }
+  [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
+  /// kubectl with this cluster's administrator.
+  [[nodiscard]] Output kubectl(std::vector<std::string> arguments, const std::string& input = {}) const;
+  /// The same, and the test fails when it does.
+  Output must(std::vector<std::string> arguments, const std::string& input = {}) const;
+  /// A kubeconfig with a fresh token of the operator's service account: what it may do is config/rbac and nothing else.
+  [[nodiscard]] std::string operator_kubeconfig() const;
+
+  /// Null when it is not there.
+  [[nodiscard]] Json get(const client::Resource& resource, const std::string& ns, const std::string& name);
+  [[nodiscard]] std::vector<Json> list(const client::Resource& resource, const std::string& ns,
+                                       const std::string& selector = {});
+  /// Server-side apply as a user would.
+  void apply(const Json& object);
+  void remove(const client::Resource& resource, const std::string& ns, const std::string& name);
+
+  /// Fake GPU nodes of a product that no other test asks for, each with `gpus` GPUs; removed by `remove_nodes`.
+  void add_nodes(const std::string& product, int first, int count, int gpus = 8);
+  void remove_nodes(const std::string& product);
+
+  /// Writes by the operator's service account so far, from the API server's audit log: "patch leases/x" and the like,
+  /// oldest first.
+  [[nodiscard]] std::vector<std::string> operator_writes() const;
+
+ private:
+  std::string kubeconfig_;
+  std::string kubectl_;
+  SystemClock clock_;
+  std::unique_ptr<client::ApiClient> api_;
+};
+
+/// A namespace of its own for one test, deleted at its end.
+class Namespace {
+ public:
+  Namespace(RealCluster& cluster, const std::string& prefix);
+  ~Namespace();
+  Namespace(const Namespace&) = delete;
+  Namespace& operator=(const Namespace&) = delete;
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  RealCluster& cluster_;
+  std::string name_;
+};
+
+/// The built operator as a process of its own, as its service account.
+class OperatorProcess {
+ public:
+  explicit OperatorProcess(const RealCluster& cluster, std::vector<std::string> flags = {});
+  ~OperatorProcess();
+  OperatorProcess(const OperatorProcess&) = delete;
+  OperatorProcess& operator=(const OperatorProcess&) = delete;
+
+  /// Sends the signal and waits for the end, at most 20 s. The exit code, or 128 + signal.
+  int stop(int signal);
+  [[nodiscard]] std::string log() const;
+  [[nodiscard]] bool running() const;
+
+ private:
+  std::string log_file_;
+  int pid_ = -1;
+};
+
+/// Calls `holds` until it is true, at most `limit`; whether it became true.
+[[nodiscard]] bool eventually(const std::function<bool()>& holds,
+                              std::chrono::seconds limit = std::chrono::seconds{60});
+
+/// `True/AllReplicasReady`, or empty: a condition of an InferenceDeployment (null is allowed).
+[[nodiscard]] std::string condition(const Json& object, const std::string& type);
+[[nodiscard]] std::string condition_message(const Json& object, const std::string& type);
+
+}  // namespace inference::e2e

@@ -1,0 +1,148 @@
+#include <pthread.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "base/logging.h"
+#include "base/version.h"
+#include "operator/client/api_client.h"
+#include "operator/client/client_config.h"
+#include "operator/runtime/manager.h"
+#include "reconcilers/wiring.h"
+#include "render/template_set.h"
+
+namespace {
+
+using namespace inference;
+
+struct Flags {
+  std::string kubeconfig;
+  std::string context;
+  std::string health_address = ":8081";
+  std::size_t workers = 4;
+  log::Level log_level = log::Level::kInfo;
+  log::Format log_format = log::Format::kJson;
+};
+
+/// Declares the flags on `app`; their values land in `flags`.
+void declare(CLI::App& app, Flags& flags) {
+  const std::map<std::string, log::Level> levels = {{"debug", log::Level::kDebug},
+                                                    {"info", log::Level::kInfo},
+                                                    {"warning", log::Level::kWarning},
+                                                    {"error", log::Level::kError}};
+  const std::map<std::string, log::Format> formats = {{"text", log::Format::kText}, {"json", log::Format::kJson}};
+  app.add_option("--kubeconfig", flags.kubeconfig,
+                 "kubeconfig file (default: $KUBECONFIG, then the pod's service account, then ~/.kube/config)");
+  app.add_option("--context", flags.context, "kubeconfig context (default: the current one)");
+  app.add_option("--workers", flags.workers, "InferenceDeployments reconciled at the same time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_option("--health-address", flags.health_address,
+                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one, 'off' serves none")
+      ->capture_default_str();
+  app.add_option("--log-level", flags.log_level, "debug, info, warning or error (default: info)")
+      ->transform(CLI::CheckedTransformer(levels));
+  app.add_option("--log-format", flags.log_format, "json or text (default: json)")
+      ->transform(CLI::CheckedTransformer(formats));
+  app.set_version_flag("--version",
+                       "inference-operator " + std::string(version()) + " (" + std::string(git_commit()) + ")");
+}
+
+/// Turns SIGTERM and SIGINT into a stop request. The signals are blocked in every thread, so a thread of its own waits
+/// for them; a second signal ends the process at once, for a person who will not wait.
+class StopOnSignal {
+ public:
+  StopOnSignal() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    thread_ = std::jthread([this](const std::stop_token& ended) { wait(ended); });
+  }
+  ~StopOnSignal() {
+    thread_.request_stop();
+    pthread_kill(thread_.native_handle(), SIGTERM);
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  void wait(const std::stop_token& ended) {
+    for (int signal = 0; sigwait(&signals_, &signal) == 0 && !ended.stop_requested();) {
+      if (source_.stop_requested()) std::_Exit(128 + signal);
+      log::info("stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+      source_.request_stop();
+    }
+  }
+
+  sigset_t signals_{};
+  std::stop_source source_;
+  std::jthread thread_;
+};
+
+std::string instance_name() {
+  const char* pod = std::getenv("HOSTNAME");
+  return pod == nullptr ? "inference-operator" : pod;
+}
+
+/// Everything between the flags and the end. The error is one line, for standard error.
+std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
+  const auto config = client::load_config({.kubeconfig = flags.kubeconfig, .context = flags.context});
+  if (!config) return std::unexpected(config.error().message);
+
+  static SystemClock clock;
+  static SeededRandom random;
+  runtime::Metrics metrics;
+  client::ClientOptions options{.user_agent = "inference-operator/" + std::string(version())};
+  options.observer = [&metrics](std::string_view verb, int code) { metrics.count_request(verb, code); };
+  auto api = client::ApiClient::make(*config, clock, std::move(options));
+  if (!api) return std::unexpected(api.error().message);
+
+  const auto write_event = [&api](const Json& event, std::stop_token writing) -> std::expected<void, client::ApiError> {
+    const auto written = (*api)->apply(client::resources::kEvent, event, {.force = client::Force::kYes}, writing);
+    return written ? std::expected<void, client::ApiError>() : std::unexpected(written.error());
+  };
+  runtime::Recorder recorder({.instance = instance_name()}, write_event, metrics, clock, random);
+  const runtime::Surroundings surroundings{**api, metrics, recorder, clock, random};
+  runtime::ManagerOptions manager_options;
+  if (flags.health_address != "off") manager_options.health_address = flags.health_address;
+  runtime::Manager manager(manager_options, surroundings);
+  reconcilers::add_inference_deployments(manager, surroundings, render::TemplateSet::embedded(), flags.workers);
+
+  log::info(
+      "starting",
+      {{"version", std::string(version())}, {"server", config->server}, {"workers", std::to_string(flags.workers)}});
+  return manager.run(stop);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app{"Keeps the production spec of every InferenceDeployment in a cluster.", "inference-operator"};
+  declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  log::configure(flags.log_level, flags.log_format);
+  const StopOnSignal signals;
+  try {
+    const auto ended = run(flags, signals.token());
+    if (ended) return 0;
+    log::error("stopped by a fault", {{"error", ended.error()}});
+    // A thread may still hang in a call: leave without waiting for it.
+    std::_Exit(1);
+  } catch (const std::exception& error) {
+    log::error("stopped by an unexpected exception", {{"error", error.what()}});
+    std::_Exit(1);
+  }
+}

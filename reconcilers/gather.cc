@@ -1,0 +1,94 @@
+#include "reconcilers/gather.h"
+
+#include "operator/runtime/enqueue.h"
+#include "render/labels.h"
+
+namespace inference::reconcilers {
+namespace {
+
+render::Refusal refuse(std::string reason, std::string path, std::string message) {
+  return {std::move(reason), {{std::move(path), std::move(message)}}};
+}
+
+std::expected<std::optional<crd::InferenceProfile>, render::Refusal> decode_profile(const Json& object) {
+  auto profile = crd::decode_inference_profile(object);
+  if (profile) return std::optional(std::move(*profile));
+  crd::FieldErrors errors;
+  for (const auto& error : profile.error()) {
+    errors.push_back(
+        {"spec.profileRef.name", "InferenceProfile " + runtime::ref_of(object).name + ": " + crd::to_string(error)});
+  }
+  return std::unexpected(render::Refusal{"ProfileInvalid", std::move(errors)});
+}
+
+}  // namespace
+
+runtime::Index index_pods() {
+  return {kPodOwnerIndex, [](const Json& pod) {
+            std::vector<std::string> keys;
+            for (const auto& owner : owner_of_pod(pod)) keys.push_back(owner.to_string());
+            return keys;
+          }};
+}
+
+std::vector<client::ObjectRef> owner_of_pod(const Json& pod) {
+  const auto metadata = pod.find("metadata");
+  if (metadata == pod.end() || !metadata->contains("labels")) return {};
+  const Json& labels = (*metadata)["labels"];
+  const auto name = labels.find(render::kNameLabel);
+  if (name == labels.end() || !name->is_string()) return {};
+  return {{metadata->value("namespace", ""), name->get<std::string>()}};
+}
+
+const Json* Observed::status() const {
+  const auto found = object->find("status");
+  return found == object->end() ? nullptr : &*found;
+}
+
+std::expected<std::optional<crd::InferenceProfile>, render::Refusal> choose_profile(
+    const std::optional<std::string>& named, const runtime::Lister& profiles) {
+  if (named) {
+    const Object object = profiles.get({"", *named});
+    if (object == nullptr) {
+      return std::unexpected(
+          refuse("ProfileNotFound", "spec.profileRef.name", "there is no InferenceProfile " + *named));
+    }
+    return decode_profile(*object);
+  }
+  std::vector<Object> defaults;
+  for (const Object& object : profiles.list()) {
+    if (object->value("/spec/default"_json_pointer, false)) defaults.push_back(object);
+  }
+  if (defaults.empty()) return std::nullopt;
+  if (defaults.size() == 1) return decode_profile(*defaults.front());
+  std::string names;
+  for (const Object& object : defaults) names += (names.empty() ? "" : ", ") + runtime::ref_of(*object).name;
+  return std::unexpected(refuse(
+      "ProfileAmbiguous", "spec.profileRef",
+      "several InferenceProfiles are marked as default (" + names + "): name one, or let only one be the default"));
+}
+
+std::optional<Observed> gather(const Caches& caches, const client::ObjectRef& ref) {
+  Object object = caches.deployments.get(ref);
+  if (object == nullptr || (*object)["metadata"].contains("deletionTimestamp")) return std::nullopt;
+  Observed observed{.object = object,
+                    .deployment = std::unexpected(render::Refusal{}),
+                    .profile = std::nullopt,
+                    .children = {},
+                    .pods = {}};
+  if (auto decoded = crd::decode_inference_deployment(*object)) {
+    observed.profile = choose_profile(decoded->spec.profile_ref, caches.profiles);
+    observed.deployment = std::move(*decoded);
+  } else {
+    observed.deployment = std::unexpected(render::Refusal{"InvalidSpec", std::move(decoded.error())});
+  }
+  const std::string uid = (*object)["metadata"].value("uid", "");
+  for (const auto& [resource, lister] : caches.children) {
+    for (Object& child : lister.by_index(runtime::index_by_owner_uid().name, uid))
+      observed.children.push_back({resource, std::move(child)});
+  }
+  observed.pods = caches.pods.by_index(kPodOwnerIndex, ref.to_string());
+  return observed;
+}
+
+}  // namespace inference::reconcilers

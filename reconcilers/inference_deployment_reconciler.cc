@@ -1,0 +1,141 @@
+#include "reconcilers/inference_deployment_reconciler.h"
+
+#include <algorithm>
+
+#include "reconcilers/children.h"
+#include "reconcilers/plan.h"
+#include "reconcilers/status.h"
+
+namespace inference::reconcilers {
+namespace {
+
+using runtime::ReconcileError;
+using runtime::Result;
+
+/// A missing right or a missing API comes back by someone's hand, not by our asking often.
+constexpr std::chrono::seconds kSlowRetry{60};
+/// LeaderWorkerSet or a gang scheduler installed later is noticed within this.
+constexpr std::chrono::seconds kClusterRetry{15};
+/// A foreign object that is in our place may be removed; nothing that we watch tells us.
+constexpr std::chrono::seconds kConflictRetry{30};
+
+ReconcileError retry(const client::ApiError& error, const std::string& doing) {
+  ReconcileError failure{
+      .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
+  if (error.retry_after) failure.retry_after = *error.retry_after;
+  if (error.is_forbidden()) failure.retry_after = kSlowRetry;
+  return failure;
+}
+
+/// The Deployment or LeaderWorkerSet that status speaks of: as just written, else as cached. While one replaces the
+/// other it is the wanted one.
+Workload current_workload(const Observed& observed, const Plan& plan, const Applied& applied) {
+  if (applied.workload) return read_workload(&*applied.workload);
+  const Json* live = nullptr;
+  for (const auto& child : observed.children) {
+    if (child.resource.kind != "Deployment" && child.resource.kind != "LeaderWorkerSet") continue;
+    const bool wanted = !plan.rendered || std::ranges::any_of(plan.rendered->objects, [&](const Json& object) {
+      return object["kind"] == child.resource.kind;
+    });
+    if (wanted) live = child.object.get();
+  }
+  return read_workload(live);
+}
+
+std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& applied) {
+  for (const auto& failure : applied.failures) {
+    const std::string message = "write " + failure.object + ": " + failure.message;
+    switch (failure.kind) {
+      case ApplyFailure::Kind::kTransient:
+        return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, applied.retry_after});
+      case ApplyFailure::Kind::kForbidden:
+        return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, kSlowRetry});
+      case ApplyFailure::Kind::kInvalid:
+        return std::unexpected(ReconcileError{ReconcileError::Kind::kTerminal, message, {}});
+      case ApplyFailure::Kind::kConflict:
+        return Result::requeue_after(kConflictRetry, "an object that is not ours is in the way");
+    }
+  }
+  if (plan.refusal && plan.refusal->reason.starts_with("ClusterLacks")) {
+    return Result::requeue_after(kClusterRetry, "the cluster lacks what the spec needs");
+  }
+  return Result::await_change();
+}
+
+}  // namespace
+
+InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, client::ApiClient& api,
+                                                             runtime::Recorder& recorder,
+                                                             const render::TemplateSet& templates, Clock& clock)
+    : caches_(std::move(caches)),
+      api_(api),
+      recorder_(recorder),
+      templates_(templates),
+      clock_(clock),
+      facts_(api, clock) {}
+
+std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
+                                                                               std::stop_token stop) {
+  const auto observed = gather(caches_, request.ref);
+  if (!observed) return Result::await_change();
+
+  render::ClusterFacts facts;
+  if (needs_cluster_facts(*observed)) {
+    const auto answer = facts_.get(stop);
+    if (!answer) return std::unexpected(retry(answer.error(), "ask what the cluster serves"));
+    facts = *answer;
+  }
+
+  const Plan plan = make_plan(*observed, facts, templates_);
+  // From here on everything is decided; what follows only carries it out and tells.
+  const std::string uid = (*observed->object)["metadata"].value("uid", "");
+  const Applied applied = apply(api_, plan, uid, request.id, stop);
+  if (stop.stop_requested()) return Result::await_change();
+
+  const Json status =
+      compute_status({.generation = (*observed->object)["metadata"].value("generation", std::int64_t{0}),
+                      .previous = observed->status(),
+                      .rendered = plan.rendered ? &*plan.rendered : nullptr,
+                      .refusal = plan.refusal ? &*plan.refusal : nullptr,
+                      .model_uri = observed->deployment ? observed->deployment->spec.model.uri.value_or("") : "",
+                      .failures = applied.failures,
+                      .workload = current_workload(*observed, plan, applied),
+                      .pods = read_pods(observed->pods)},
+                     to_rfc3339(clock_.wall_now()));
+  if (observed->status() == nullptr || first_difference(*observed->status(), status) ||
+      first_difference(status, *observed->status())) {
+    if (auto written = write_status(*observed, status, stop); !written) return std::unexpected(written.error());
+    tell(*observed, status, applied);
+  }
+  return outcome(plan, applied);
+}
+
+std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(const Observed& observed,
+                                                                                const Json& status,
+                                                                                std::stop_token stop) {
+  const Json& metadata = (*observed.object)["metadata"];
+  // The uid makes a write for an object that was deleted and made anew fail instead of describing the wrong one.
+  const Json object = {
+      {"apiVersion", crd::kApiVersion},
+      {"kind", crd::kInferenceDeploymentKind},
+      {"metadata", {{"name", metadata["name"]}, {"namespace", metadata["namespace"]}, {"uid", metadata["uid"]}}},
+      {"status", status}};
+  const auto written = api_.apply_status(client::resources::kInferenceDeployment, object, stop);
+  if (written || written.error().is_not_found() || written.error().is_conflict()) return {};
+  return std::unexpected(retry(written.error(), "write status"));
+}
+
+/// Events speak of transitions only, and come after the status that they announce.
+void InferenceDeploymentReconciler::tell(const Observed& observed, const Json& status, const Applied& applied) {
+  using Type = runtime::EventNote::Type;
+  for (const auto& removed : applied.removed) {
+    recorder_.record(*observed.object, {Type::kNormal, "Pruned", "Reconcile",
+                                        removed + " is no longer part of this model and was deleted"});
+  }
+  for (auto& change : transitions(observed.status(), status)) {
+    recorder_.record(*observed.object,
+                     {change.warning ? Type::kWarning : Type::kNormal, change.reason, "Reconcile", change.message});
+  }
+}
+
+}  // namespace inference::reconcilers

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <expected>
+#include <stop_token>
+
+#include "base/clock.h"
+#include "operator/client/api_client.h"
+#include "operator/runtime/controller.h"
+#include "operator/runtime/recorder.h"
+#include "reconcilers/apply.h"
+#include "reconcilers/cluster_facts.h"
+#include "reconcilers/gather.h"
+
+namespace inference::reconcilers {
+
+/// Keeps one InferenceDeployment's children equal to what its spec renders to, and its status equal to the truth:
+/// gather, plan, apply, status.
+class InferenceDeploymentReconciler final : public runtime::Reconciler {
+ public:
+  /// All but `caches` outlive the reconciler.
+  InferenceDeploymentReconciler(Caches caches, client::ApiClient& api, runtime::Recorder& recorder,
+                                const render::TemplateSet& templates, Clock& clock);
+
+  [[nodiscard]] std::expected<runtime::Result, runtime::ReconcileError> reconcile(const runtime::Request& request,
+                                                                                  std::stop_token stop) override;
+
+ private:
+  [[nodiscard]] std::expected<void, runtime::ReconcileError> write_status(const Observed& observed, const Json& status,
+                                                                          std::stop_token stop);
+  void tell(const Observed& observed, const Json& status, const Applied& applied);
+
+  const Caches caches_;
+  client::ApiClient& api_;
+  runtime::Recorder& recorder_;
+  const render::TemplateSet& templates_;
+  Clock& clock_;
+  ClusterFactsSource facts_;
+};
+
+}  // namespace inference::reconcilers

@@ -1,0 +1,31 @@
+#include "reconcilers/permissions.h"
+
+#include <initializer_list>
+
+#include "operator/client/resource.h"
+#include "reconcilers/children.h"
+#include "reconcilers/cluster_facts.h"
+
+namespace inference::reconcilers {
+
+std::set<Permission> required_permissions() {
+  using namespace client::resources;
+  std::set<Permission> all;
+  const auto add = [&all](const client::Resource& resource, std::initializer_list<const char*> verbs,
+                          const std::string& subresource = {}, const std::string& name = {}) {
+    for (const char* verb : verbs) all.insert({resource.group, resource.plural + subresource, verb, name});
+  };
+  add(kInferenceDeployment, {"list", "watch"});
+  add(kInferenceProfile, {"list", "watch"});
+  add(kInferenceDeployment, {"patch"}, "/status");
+  // blockOwnerDeletion on the children's owner references (admission plugin OwnerReferencesPermissionEnforcement).
+  add(kInferenceDeployment, {"update"}, "/finalizers");
+  for (const auto& kind : child_kinds()) add(kind, {"get", "list", "watch", "create", "patch", "delete"});
+  add(kPod, {"list", "watch"});
+  add(kMutatingAdmissionPolicy, {"get"}, {}, kGangPolicyName);
+  add(kMutatingAdmissionPolicyBinding, {"get"}, {}, kGangPolicyName);
+  add(kEvent, {"create", "patch"});
+  return all;
+}
+
+}  // namespace inference::reconcilers

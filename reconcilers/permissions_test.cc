@@ -1,0 +1,53 @@
+#include "reconcilers/permissions.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/yaml_reader.h"
+
+namespace inference::reconcilers {
+namespace {
+
+std::set<Permission> granted() {
+  std::ifstream file(std::string(SOURCE_DIR) + "/config/rbac/role.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto documents = read_yaml_documents(text.str());
+  EXPECT_TRUE(documents.has_value()) << documents.error().message;
+  std::set<Permission> all;
+  for (const Json& rule : documents->at(0).value["rules"]) {
+    for (const Json& group : rule["apiGroups"]) {
+      for (const Json& resource : rule["resources"]) {
+        for (const Json& verb : rule["verbs"]) {
+          for (const Json& name : rule.value("resourceNames", Json::array({""})))
+            all.insert({group, resource, verb, name});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::string list(const std::set<Permission>& permissions) {
+  std::string text;
+  for (const auto& permission : permissions)
+    text += permission.verb + " " + permission.resource + "." + permission.group + " " + permission.name + "\n";
+  return text;
+}
+
+TEST(Permissions, TheClusterRoleGrantsExactlyWhatTheCodeCalls) {
+  EXPECT_EQ(list(granted()), list(required_permissions()));
+}
+
+TEST(Permissions, NothingReadsSecretsOrTouchesPods) {
+  for (const auto& permission : required_permissions()) {
+    EXPECT_NE(permission.resource, "secrets");
+    EXPECT_NE(permission.verb, "*");
+    if (permission.resource == "pods") EXPECT_TRUE(permission.verb == "list" || permission.verb == "watch");
+  }
+}
+
+}  // namespace
+}  // namespace inference::reconcilers

@@ -1,0 +1,122 @@
+#include "reconcilers/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "operator/runtime/enqueue.h"
+#include "reconcilers/children.h"
+#include "render/template_set.h"
+
+namespace inference::reconcilers {
+namespace {
+
+constexpr render::ClusterFacts kEverything{.leader_worker_set = true, .native_gang = true, .volcano = true};
+
+Json model(std::int64_t nodes) {
+  return {{"apiVersion", crd::kApiVersion},
+          {"kind", crd::kInferenceDeploymentKind},
+          {"metadata", {{"name", "m"}, {"namespace", "llm"}, {"uid", "u-1"}, {"generation", 1}}},
+          {"spec",
+           {{"model", {{"uri", "file:///models/m"}}},
+            {"parallelism", {{"tensor", 8}}},
+            {"nodes", nodes},
+            {"replicas", 2}}}};
+}
+
+Observed observe(const Json& object, std::vector<LiveChild> children = {}) {
+  auto decoded = crd::decode_inference_deployment(object);
+  Observed observed{.object = std::make_shared<const Json>(object),
+                    .deployment = std::unexpected(render::Refusal{}),
+                    .profile = std::nullopt,
+                    .children = std::move(children),
+                    .pods = {}};
+  if (decoded) {
+    observed.deployment = std::move(*decoded);
+  } else {
+    observed.deployment = std::unexpected(render::Refusal{"InvalidSpec", decoded.error()});
+  }
+  return observed;
+}
+
+Plan plan_for(const Observed& observed) {
+  return make_plan(observed, kEverything, render::TemplateSet::embedded());
+}
+
+/// The children as they stand once the plan was carried out.
+std::vector<LiveChild> carried_out(const Plan& plan) {
+  std::vector<LiveChild> children;
+  for (const Write& write : plan.writes)
+    children.push_back({write.resource, std::make_shared<const Json>(write.object)});
+  return children;
+}
+
+TEST(Plan, WritesEverythingForANewObject) {
+  const Plan plan = plan_for(observe(model(1)));
+  ASSERT_TRUE(plan.rendered);
+  EXPECT_EQ(plan.writes.size(), plan.rendered->objects.size());
+  for (const Write& write : plan.writes) {
+    EXPECT_FALSE(write.cached);
+    EXPECT_TRUE(is_controlled_by(write.object, "u-1"));
+  }
+  EXPECT_TRUE(plan.removals.empty());
+}
+
+TEST(Plan, FindsNothingToDoOnceItIsCarriedOut) {
+  for (const std::int64_t nodes : {1, 2}) {
+    const Json object = model(nodes);
+    const Plan again = plan_for(observe(object, carried_out(plan_for(observe(object)))));
+    EXPECT_TRUE(again.writes.empty()) << again.writes.front().why;
+    EXPECT_TRUE(again.removals.empty());
+  }
+}
+
+TEST(Plan, RepairsWhatSomeoneEdited) {
+  auto children = carried_out(plan_for(observe(model(1))));
+  for (LiveChild& child : children) {
+    if (child.resource.kind != "Deployment") continue;
+    Json edited = *child.object;
+    edited["spec"]["replicas"] = 0;
+    child.object = std::make_shared<const Json>(edited);
+  }
+  const Plan plan = plan_for(observe(model(1), children));
+  ASSERT_EQ(plan.writes.size(), 1U);
+  EXPECT_TRUE(plan.writes[0].cached);
+  EXPECT_EQ(plan.writes[0].why, "changed at spec.replicas");
+}
+
+TEST(Plan, ReplacesTheDeploymentByAGroupWhenNodesGrows) {
+  const Plan plan = plan_for(observe(model(2), carried_out(plan_for(observe(model(1))))));
+  ASSERT_EQ(plan.removals.size(), 1U);
+  EXPECT_EQ(plan.removals[0].resource.kind, "Deployment");
+  EXPECT_TRUE(
+      std::ranges::any_of(plan.writes, [](const Write& write) { return write.resource.kind == "LeaderWorkerSet"; }));
+}
+
+TEST(Plan, ARefusedSpecTouchesNothingThatRuns) {
+  auto children = carried_out(plan_for(observe(model(1))));
+  Json object = model(1);
+  object["spec"]["model"]["uri"] = "hf://org/model";
+  Plan plan = plan_for(observe(object, children));
+  ASSERT_TRUE(plan.refusal);
+  EXPECT_EQ(plan.refusal->reason, "NotSupported");
+  object["spec"]["nodes"] = "two";
+  plan = plan_for(observe(object, children));
+  ASSERT_TRUE(plan.refusal);
+  EXPECT_EQ(plan.refusal->reason, "InvalidSpec");
+  EXPECT_TRUE(plan.writes.empty() && plan.removals.empty());
+}
+
+TEST(Plan, KeepsTheGangThatALivingObjectGot) {
+  Json object = model(2);
+  object["status"] = {{"resolved", {{"gang", "None"}}}};
+  const Plan plan = plan_for(observe(object));
+  ASSERT_TRUE(plan.rendered);
+  EXPECT_FALSE(std::ranges::any_of(plan.writes, [](const Write& write) { return write.resource.kind == "PodGroup"; }));
+}
+
+TEST(Plan, AsksForTheClustersFactsOnlyWhereTheyMatter) {
+  EXPECT_FALSE(needs_cluster_facts(observe(model(1))));
+  EXPECT_TRUE(needs_cluster_facts(observe(model(2))));
+}
+
+}  // namespace
+}  // namespace inference::reconcilers

@@ -1,0 +1,229 @@
+#include "reconcilers/status.h"
+
+#include <algorithm>
+#include <array>
+
+#include "crd/conditions.h"
+
+namespace inference::reconcilers {
+namespace {
+
+using crd::Condition;
+using crd::Conditions;
+using Status = crd::ConditionStatus;
+
+/// One verdict: the part of a condition that a rule decides.
+struct Verdict {
+  Status status;
+  std::string reason;
+  std::string message;
+};
+
+std::string of(std::int64_t part, std::int64_t whole, std::string_view what) {
+  return std::to_string(part) + " of " + std::to_string(whole) + " " + std::string(what);
+}
+
+std::string where(const PodProblem& problem) {
+  return "pod " + problem.pod + (problem.container.empty() ? "" : ", container " + problem.container) + ": " +
+         problem.message;
+}
+
+std::string joined(const crd::FieldErrors& errors) {
+  std::string text;
+  for (const auto& error : errors) text += (text.empty() ? "" : "; ") + crd::to_string(error);
+  return text;
+}
+
+const ApplyFailure* first(const std::vector<ApplyFailure>& failures, ApplyFailure::Kind kind) {
+  const auto found = std::ranges::find(failures, kind, &ApplyFailure::kind);
+  return found == failures.end() ? nullptr : &*found;
+}
+
+/// What needs a human, the first that holds: nothing of it heals by waiting.
+std::optional<Verdict> stalled(const StatusInput& in) {
+  if (in.refusal != nullptr) return Verdict{Status::kTrue, in.refusal->reason, joined(in.refusal->errors)};
+  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kConflict)) {
+    return Verdict{Status::kTrue, "Conflict",
+                   failure->object + " exists and is not ours, so it is left alone: " + failure->message};
+  }
+  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kInvalid)) {
+    return Verdict{Status::kTrue, "Invalid", "the API server refuses " + failure->object + ": " + failure->message};
+  }
+  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kForbidden)) {
+    return Verdict{Status::kTrue, "Forbidden", "writing " + failure->object + ": " + failure->message};
+  }
+  static constexpr std::array kinds = {std::pair{PodProblem::Kind::kImage, "ImagePullFailed"},
+                                       std::pair{PodProblem::Kind::kConfig, "ContainerConfigInvalid"},
+                                       std::pair{PodProblem::Kind::kCrash, "CrashLoop"}};
+  for (const auto& [kind, reason] : kinds) {
+    if (const PodProblem* problem = in.pods.first(kind)) return Verdict{Status::kTrue, reason, where(*problem)};
+  }
+  if (in.workload.deadline_exceeded)
+    return Verdict{Status::kTrue, "ProgressDeadlineExceeded", *in.workload.deadline_exceeded};
+  return std::nullopt;
+}
+
+Verdict resolved(const StatusInput& in) {
+  if (in.refusal != nullptr) return {Status::kFalse, in.refusal->reason, joined(in.refusal->errors)};
+  std::string message = std::to_string(in.rendered->objects.size()) + " objects follow from the spec";
+  for (const auto& notice : in.rendered->notices) message += "; " + notice.reason + ": " + notice.message;
+  return {Status::kTrue, "Resolved", std::move(message)};
+}
+
+Verdict cache_ready(const StatusInput& in) {
+  if (in.refusal != nullptr) return {Status::kUnknown, in.refusal->reason, "the spec is not resolved"};
+  return {Status::kTrue, "NotUsed", "the weights are read in place from " + in.model_uri};
+}
+
+Verdict scheduled(const StatusInput& in) {
+  if (in.rendered != nullptr && in.rendered->replicas == 0)
+    return {Status::kTrue, "NoReplicas", "no replicas are wanted"};
+  if (!in.workload.exists) return {Status::kUnknown, "NoPods", "no pods exist yet"};
+  const std::int64_t wanted = in.workload.wanted * (in.rendered != nullptr ? in.rendered->nodes : 1);
+  if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kUnschedulable)) {
+    const bool gpus = problem->message.find("Insufficient nvidia.com/") != std::string::npos;
+    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
+            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
+  }
+  if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
+    return {Status::kFalse, "WaitingForGang",
+            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
+  }
+  if (in.pods.placed >= wanted) return {Status::kTrue, "AllPodsPlaced", "every pod has a node"};
+  return {Status::kUnknown, "PodsMissing", of(in.pods.placed, wanted, "pods have a node")};
+}
+
+Verdict available(const StatusInput& in) {
+  const Workload& workload = in.workload;
+  if (!workload.exists) return {Status::kUnknown, "NoWorkload", "nothing is deployed yet"};
+  if (workload.wanted == 0) return {Status::kTrue, "NoReplicas", "no replicas are wanted"};
+  const std::int64_t minimum = std::max<std::int64_t>(1, workload.wanted - workload.max_unavailable);
+  const std::string message = of(workload.available, workload.wanted,
+                                 "replicas are available, " + std::to_string(minimum) + " are the minimum");
+  if (workload.available >= minimum) return {Status::kTrue, "MinimumReplicasAvailable", message};
+  return {Status::kFalse, "MinimumReplicasUnavailable", message};
+}
+
+Verdict progressing(const StatusInput& in, const std::optional<Verdict>& stall) {
+  if (stall) return {Status::kFalse, stall->reason, stall->message};
+  if (in.workload.settled()) return {Status::kTrue, "RolloutComplete", "every replica is of the newest revision"};
+  if (!in.workload.exists || !in.workload.current)
+    return {Status::kTrue, "Applying", "the newest spec is being taken up"};
+  return {Status::kTrue, "RollingOut",
+          of(in.workload.updated, in.workload.wanted, "replicas are of the newest revision")};
+}
+
+/// Unknown while something loads or moves, False only when it has failed: Argo CD and people read False as broken.
+Verdict ready(const StatusInput& in, const std::optional<Verdict>& stall, const Verdict& placed) {
+  if (stall) return {Status::kFalse, stall->reason, stall->message};
+  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kTransient)) {
+    return {Status::kUnknown, "ApplyFailed", "writing " + failure->object + ": " + failure->message};
+  }
+  const Workload& workload = in.workload;
+  if (!workload.exists || !workload.current) return {Status::kUnknown, "Applying", "the newest spec is being taken up"};
+  if (workload.settled()) {
+    if (workload.wanted == 0) return {Status::kTrue, "Suspended", "no replicas are wanted"};
+    return {Status::kTrue, "AllReplicasReady", of(workload.ready, workload.wanted, "replicas serve")};
+  }
+  if (placed.status == Status::kFalse) return {Status::kUnknown, placed.reason, placed.message};
+  return {Status::kUnknown, "Loading",
+          of(workload.ready, workload.wanted, "replicas serve, ") +
+              of(workload.updated, workload.wanted, "are of the newest revision")};
+}
+
+Json notices_json(const std::vector<render::Notice>& notices) {
+  Json list = Json::array();
+  for (const auto& notice : notices)
+    list.push_back({{"reason", notice.reason}, {"path", notice.path}, {"message", notice.message}});
+  return list;
+}
+
+const Json* condition_of(const Json* status, std::string_view type) {
+  if (status == nullptr || !status->contains("conditions")) return nullptr;
+  for (const Json& condition : (*status)["conditions"]) {
+    if (condition.value("type", "") == type) return &condition;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Json compute_status(const StatusInput& in, std::string_view now) {
+  Conditions conditions;
+  if (in.previous != nullptr) conditions = Conditions::from_json(in.previous->value("conditions", Json::array()));
+  const auto set = [&](std::string_view type, Verdict verdict) {
+    conditions.set({.type = std::string(type),
+                    .status = verdict.status,
+                    .reason = std::move(verdict.reason),
+                    .message = std::move(verdict.message),
+                    .last_transition_time = {},
+                    .observed_generation = in.generation},
+                   now);
+  };
+  const std::optional<Verdict> stall = stalled(in);
+  const Verdict placed = scheduled(in);
+  const Verdict summary = ready(in, stall, placed);
+  set("Ready", summary);
+  set("Resolved", resolved(in));
+  set("CacheReady", cache_ready(in));
+  set("Scheduled", placed);
+  set("Available", available(in));
+  set("Progressing", progressing(in, stall));
+  set("TopologyVerified", {Status::kUnknown, "NotChecked", "the topology check is off"});
+  // kstatus' two abnormal-true types: there only while they hold (sigs.k8s.io/cli-utils, pkg/kstatus).
+  if (stall) {
+    set("Stalled", *stall);
+  } else {
+    conditions.remove("Stalled");
+  }
+  if (summary.status == Status::kUnknown) {
+    set("Reconciling", {Status::kTrue, summary.reason, summary.message});
+  } else {
+    conditions.remove("Reconciling");
+  }
+
+  Json status = {{"observedGeneration", in.generation},
+                 {"conditions", conditions.to_json()},
+                 {"replicas", in.workload.replicas},
+                 {"readyReplicas", in.workload.ready},
+                 {"updatedReplicas", in.workload.updated}};
+  if (in.workload.exists)
+    status["workload"] = {
+        {"apiVersion", in.workload.api_version}, {"kind", in.workload.kind}, {"name", in.workload.name}};
+  if (in.rendered != nullptr) {
+    status["selector"] = in.rendered->selector;
+    status["resolved"] = in.rendered->resolved;
+    status["notices"] = notices_json(in.rendered->notices);
+  } else if (in.previous != nullptr) {
+    // A refused spec changes nothing that runs, so what is known of it stays.
+    for (const char* key : {"selector", "resolved"}) {
+      if (in.previous->contains(key)) status[key] = (*in.previous)[key];
+    }
+  }
+  return status;
+}
+
+std::vector<Transition> transitions(const Json* previous, const Json& current) {
+  std::vector<Transition> changes;
+  const Json* before = condition_of(previous, "Ready");
+  const Json* after = condition_of(&current, "Ready");
+  const auto field = [](const Json* condition, const char* key) {
+    return condition == nullptr ? std::string() : condition->value(key, "");
+  };
+  if (field(after, "status") == "True" && field(before, "status") != "True") {
+    changes.push_back({false, field(after, "reason"), field(after, "message")});
+  }
+  const Json* was_stalled = condition_of(previous, "Stalled");
+  const Json* is_stalled = condition_of(&current, "Stalled");
+  if (is_stalled != nullptr && field(is_stalled, "reason") != field(was_stalled, "reason")) {
+    changes.push_back({true, field(is_stalled, "reason"), field(is_stalled, "message")});
+  }
+  const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());
+  for (const Json& notice : current.value("notices", Json::array())) {
+    if (std::ranges::find(known, notice) == known.end())
+      changes.push_back({false, notice.value("reason", ""), notice.value("message", "")});
+  }
+  return changes;
+}
+
+}  // namespace inference::reconcilers

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "reconcilers/workload.h"
+#include "render/render.h"
+
+namespace inference::reconcilers {
+
+/// A child that could not be written.
+struct ApplyFailure {
+  enum class Kind {
+    kConflict,   // an object of that name is there and is not ours: it is left alone
+    kInvalid,    // the API server refuses the object: only a change of the spec helps
+    kForbidden,  // a right is missing: someone may grant it
+    kTransient,  // tried again soon
+  };
+  Kind kind = Kind::kTransient;
+  std::string object;   // "Service llm/m-serve"
+  std::string message;  // the API server's
+};
+
+/// All that status is computed from.
+struct StatusInput {
+  std::int64_t generation = 0;
+  const Json* previous = nullptr;              // the status that stands in the API server, may be null
+  const render::Rendered* rendered = nullptr;  // either this …
+  const render::Refusal* refusal = nullptr;    // … or this is there
+  std::string model_uri;                       // for CacheReady's message
+  std::vector<ApplyFailure> failures;
+  Workload workload;
+  Pods pods;
+};
+
+/// The whole status of an InferenceDeployment, every condition included: one pure function of what is known, so that no
+/// condition can be left behind. `now` (RFC 3339) is only used where a condition's status changes; equal input
+/// otherwise gives equal bytes.
+[[nodiscard]] Json compute_status(const StatusInput& input, std::string_view now);
+
+/// What changed between two statuses that a user wants to hear of.
+struct Transition {
+  bool warning = false;
+  std::string reason;
+  std::string message;
+};
+[[nodiscard]] std::vector<Transition> transitions(const Json* previous, const Json& current);
+
+}  // namespace inference::reconcilers

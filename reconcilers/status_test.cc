@@ -1,0 +1,248 @@
+#include "reconcilers/status.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "crd/conditions.h"
+
+namespace inference::reconcilers {
+namespace {
+
+constexpr const char* kThen = "2026-11-30T12:00:00Z";
+constexpr const char* kLater = "2026-11-30T12:05:00Z";
+
+render::Rendered six_replicas() {
+  render::Rendered rendered;
+  rendered.objects = {Json::object(), Json::object()};
+  rendered.resolved = {{"gpusPerPod", 8}};
+  rendered.selector = "inference-operator.dev/name=m";
+  rendered.replicas = 6;
+  return rendered;
+}
+
+Workload serving(std::int64_t ready) {
+  return {.exists = true,
+          .current = true,
+          .api_version = "apps/v1",
+          .kind = "Deployment",
+          .name = "m",
+          .wanted = 6,
+          .replicas = 6,
+          .updated = 6,
+          .ready = ready,
+          .available = ready,
+          .max_unavailable = 1,
+          .deadline_exceeded = {}};
+}
+
+Json condition(const Json& status, const std::string& type) {
+  for (const Json& item : status["conditions"]) {
+    if (item["type"] == type) return item;
+  }
+  return nullptr;
+}
+std::string verdict(const Json& status, const std::string& type) {
+  const Json found = condition(status, type);
+  return found.is_null() ? "absent" : found["status"].get<std::string>() + "/" + found["reason"].get<std::string>();
+}
+
+struct Phase {
+  const char* says;
+  std::function<void(StatusInput&)> arrange;
+  std::map<std::string, std::string> expected;
+};
+
+const render::Rendered kRendered = six_replicas();
+const render::Refusal kRefusal{"NotSupported", {{"spec.model.uri", "hf:// is not available"}}};
+
+const std::vector<Phase>& phases() {
+  using Kind = PodProblem::Kind;
+  static const std::vector<Phase> all = {
+      {"first sight",
+       [](StatusInput&) {},
+       {{"Ready", "Unknown/Applying"},
+        {"Resolved", "True/Resolved"},
+        {"CacheReady", "True/NotUsed"},
+        {"Scheduled", "Unknown/NoPods"},
+        {"Available", "Unknown/NoWorkload"},
+        {"Progressing", "True/Applying"},
+        {"TopologyVerified", "Unknown/NotChecked"},
+        {"Reconciling", "True/Applying"},
+        {"Stalled", "absent"}}},
+      {"loading",
+       [](StatusInput& in) {
+         in.workload = serving(0);
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "Unknown/Loading"},
+        {"Scheduled", "True/AllPodsPlaced"},
+        {"Available", "False/MinimumReplicasUnavailable"},
+        {"Progressing", "True/RollingOut"},
+        {"Reconciling", "True/Loading"}}},
+      {"all serve",
+       [](StatusInput& in) {
+         in.workload = serving(6);
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "True/AllReplicasReady"},
+        {"Available", "True/MinimumReplicasAvailable"},
+        {"Progressing", "True/RolloutComplete"},
+        {"Reconciling", "absent"},
+        {"Stalled", "absent"}}},
+      {"a rollout takes one out",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.workload.updated = 2;
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "Unknown/Loading"},
+        {"Available", "True/MinimumReplicasAvailable"},
+        {"Progressing", "True/RollingOut"}}},
+      {"an old status of the workload proves nothing",
+       [](StatusInput& in) {
+         in.workload = serving(6);
+         in.workload.current = false;
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "Unknown/Applying"}, {"Progressing", "True/Applying"}}},
+      {"no GPUs",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kUnschedulable, "m-1", "", "1 Insufficient nvidia.com/gpu."}}};
+       },
+       {{"Ready", "Unknown/InsufficientGPU"}, {"Scheduled", "False/InsufficientGPU"}, {"Stalled", "absent"}}},
+      {"no node for another reason",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kUnschedulable, "m-1", "", "1 node(s) had untolerated taint"}}};
+       },
+       {{"Scheduled", "False/Unschedulable"}}},
+      {"half a gang",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "waits"}}};
+       },
+       {{"Scheduled", "False/WaitingForGang"}, {"Ready", "Unknown/WaitingForGang"}}},
+      {"an image that can't be pulled",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 6, {{Kind::kImage, "m-1", "engine", "ErrImagePull: not found"}}};
+       },
+       {{"Ready", "False/ImagePullFailed"},
+        {"Available", "True/MinimumReplicasAvailable"},
+        {"Progressing", "False/ImagePullFailed"},
+        {"Stalled", "True/ImagePullFailed"},
+        {"Reconciling", "absent"}}},
+      {"a crash loop",
+       [](StatusInput& in) {
+         in.workload = serving(0);
+         in.pods = {6, 6, {{Kind::kCrash, "m-1", "engine", "exit code 1"}}};
+       },
+       {{"Ready", "False/CrashLoop"}, {"Stalled", "True/CrashLoop"}}},
+      {"the deadline has passed",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.workload.deadline_exceeded = "ReplicaSet has timed out progressing";
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "False/ProgressDeadlineExceeded"},
+        {"Progressing", "False/ProgressDeadlineExceeded"},
+        {"Stalled", "True/ProgressDeadlineExceeded"}}},
+      {"a foreign object in the way",
+       [](StatusInput& in) {
+         in.failures = {{ApplyFailure::Kind::kConflict, "Service llm/m-serve", "nobody controls it"}};
+       },
+       {{"Ready", "False/Conflict"}, {"Stalled", "True/Conflict"}}},
+      {"a missing right",
+       [](StatusInput& in) {
+         in.failures = {{ApplyFailure::Kind::kForbidden, "Service llm/m-serve", "cannot patch"}};
+       },
+       {{"Ready", "False/Forbidden"}, {"Stalled", "True/Forbidden"}}},
+      {"a write that fails for now",
+       [](StatusInput& in) {
+         in.failures = {{ApplyFailure::Kind::kTransient, "Service llm/m-serve", "503"}};
+       },
+       {{"Ready", "Unknown/ApplyFailed"}, {"Stalled", "absent"}, {"Reconciling", "True/ApplyFailed"}}},
+      {"refused while the last good spec serves",
+       [](StatusInput& in) {
+         in.rendered = nullptr;
+         in.refusal = &kRefusal;
+         in.workload = serving(6);
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "False/NotSupported"},
+        {"Resolved", "False/NotSupported"},
+        {"CacheReady", "Unknown/NotSupported"},
+        {"Available", "True/MinimumReplicasAvailable"},
+        {"Stalled", "True/NotSupported"}}},
+  };
+  return all;
+}
+
+TEST(Status, EveryConditionFollowsFromThePhase) {
+  for (const auto& phase : phases()) {
+    StatusInput in{.generation = 3, .rendered = &kRendered, .model_uri = "file:///m"};
+    phase.arrange(in);
+    const Json status = compute_status(in, kThen);
+    for (const auto& [type, expected] : phase.expected)
+      EXPECT_EQ(verdict(status, type), expected) << phase.says << ": " << type;
+  }
+}
+
+TEST(Status, TheFullSetIsThereInEveryPhaseAndSpeaksOfThisGeneration) {
+  for (const auto& phase : phases()) {
+    StatusInput in{.generation = 3, .rendered = &kRendered, .model_uri = "file:///m"};
+    phase.arrange(in);
+    const Json status = compute_status(in, kThen);
+    EXPECT_EQ(status["observedGeneration"], 3);
+    for (const char* type :
+         {"Ready", "Resolved", "CacheReady", "Scheduled", "Available", "Progressing", "TopologyVerified"}) {
+      const Json found = condition(status, type);
+      ASSERT_FALSE(found.is_null()) << phase.says << ": " << type;
+      EXPECT_EQ(found["observedGeneration"], 3);
+      EXPECT_FALSE(found["message"].get<std::string>().empty()) << phase.says << ": " << type;
+    }
+  }
+}
+
+TEST(Status, DoesNotChangeWithTimeAlone) {
+  for (const auto& phase : phases()) {
+    StatusInput in{.generation = 3, .rendered = &kRendered, .model_uri = "file:///m"};
+    phase.arrange(in);
+    const Json before = compute_status(in, kThen);
+    in.previous = &before;
+    EXPECT_EQ(compute_status(in, kLater), before) << phase.says;
+    EXPECT_TRUE(transitions(&before, before).empty()) << phase.says;
+  }
+}
+
+TEST(Status, ARefusalKeepsWhatIsKnownOfWhatRuns) {
+  StatusInput in{.generation = 1, .rendered = &kRendered, .workload = serving(6)};
+  const Json good = compute_status(in, kThen);
+  StatusInput refused{.generation = 2, .previous = &good, .refusal = &kRefusal, .workload = serving(6)};
+  const Json status = compute_status(refused, kLater);
+  EXPECT_EQ(status["resolved"], good["resolved"]);
+  EXPECT_EQ(status["selector"], good["selector"]);
+  EXPECT_EQ(condition(status, "Resolved")["message"], "spec.model.uri: hf:// is not available");
+}
+
+TEST(Transitions, AreToldOnceAndOnlyWhenTheyHappen) {
+  StatusInput in{.generation = 1, .rendered = &kRendered, .workload = serving(0), .pods = {6, 6, {}}};
+  const Json loading = compute_status(in, kThen);
+  EXPECT_TRUE(transitions(nullptr, loading).empty());
+  in.previous = &loading;
+  in.workload = serving(6);
+  const Json ready = compute_status(in, kLater);
+  const auto told = transitions(&loading, ready);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].reason, "AllReplicasReady");
+  EXPECT_FALSE(told[0].warning);
+  in.pods.problems = {{PodProblem::Kind::kImage, "m-1", "engine", "ErrImagePull"}};
+  const auto failed = transitions(&ready, compute_status(in, kLater));
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_TRUE(failed[0].warning);
+}
+
+}  // namespace
+}  // namespace inference::reconcilers

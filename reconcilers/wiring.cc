@@ -1,0 +1,53 @@
+#include "reconcilers/wiring.h"
+
+#include <string>
+
+#include "crd/inference_deployment.h"
+#include "operator/runtime/enqueue.h"
+#include "reconcilers/children.h"
+#include "reconcilers/gather.h"
+#include "reconcilers/inference_deployment_reconciler.h"
+#include "render/labels.h"
+
+namespace inference::reconcilers {
+
+void add_inference_deployments(runtime::Manager& manager, const runtime::Surroundings& surroundings,
+                               const render::TemplateSet& templates, std::size_t workers) {
+  using namespace client::resources;
+  // Only what carries our label is cached: a cluster's other Deployments, ConfigMaps and pods cost us nothing.
+  const runtime::Selection ours{.ns = {},
+                                .label_selector = std::string(render::kManagedByLabel) + "=" + render::kManagedByValue};
+
+  runtime::Informer& deployments = manager.watch(kInferenceDeployment);
+  runtime::Informer& profiles = manager.watch(kInferenceProfile);
+  runtime::Informer& pods = manager.watch(kPod, ours, {index_pods()});
+  Caches caches{
+      .deployments = deployments.lister(), .profiles = profiles.lister(), .children = {}, .pods = pods.lister()};
+  std::vector<runtime::Informer*> children;
+  for (const auto& kind : child_kinds()) {
+    children.push_back(&manager.watch(kind, ours, {runtime::index_by_owner_uid()}));
+    caches.children.emplace_back(kind, children.back()->lister());
+  }
+
+  auto reconciler = std::make_unique<InferenceDeploymentReconciler>(caches, surroundings.api, surroundings.recorder,
+                                                                    templates, surroundings.clock);
+  runtime::WorkQueue& queue =
+      manager.add_controller({.name = "inferencedeployment", .workers = workers}, std::move(reconciler)).queue();
+
+  // Our own status writes come back as changes without a new generation: nothing to do.
+  deployments.on_change(runtime::enqueue_object(queue, runtime::spec_or_metadata_changed));
+  for (runtime::Informer* child : children)
+    child->on_change(runtime::enqueue_owner(queue, crd::kGroup, crd::kInferenceDeploymentKind));
+  pods.on_change(runtime::enqueue_mapped(queue, owner_of_pod));
+  // A profile may concern any object: which one, the reconcile finds out.
+  profiles.on_change(runtime::enqueue_mapped(
+      queue,
+      [all = deployments.lister()](const Json&) {
+        std::vector<client::ObjectRef> refs;
+        for (const Object& object : all.list()) refs.push_back(runtime::ref_of(*object));
+        return refs;
+      },
+      runtime::spec_or_metadata_changed));
+}
+
+}  // namespace inference::reconcilers

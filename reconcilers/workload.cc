@@ -1,0 +1,146 @@
+#include "reconcilers/workload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace inference::reconcilers {
+namespace {
+
+const Json& at(const Json& object, const char* key) {
+  static const Json kNone = Json::object();
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_object() ? kNone : *found;
+}
+
+std::int64_t count(const Json& object, const char* key, std::int64_t absent = 0) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : absent;
+}
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// A count, or a percentage of `of` rounded down, as the Deployment controller resolves maxUnavailable; at least 1,
+/// since 0 means that surge does the work.
+std::int64_t resolve_limit(const Json& object, const char* key, std::int64_t of) {
+  const auto found = object.find(key);
+  if (found == object.end()) return 1;
+  if (found->is_number_integer()) return found->get<std::int64_t>();
+  std::int64_t percent = 0;
+  if (found->is_string()) {
+    const auto& digits = found->get_ref<const std::string&>();
+    std::from_chars(digits.data(), digits.data() + digits.size(), percent);
+  }
+  return of * percent / 100;
+}
+
+void read_deployment(const Json& object, Workload& workload) {
+  const Json& status = at(object, "status");
+  workload.available = count(status, "availableReplicas");
+  workload.max_unavailable =
+      resolve_limit(at(at(at(object, "spec"), "strategy"), "rollingUpdate"), "maxUnavailable", workload.wanted);
+  for (const Json& condition : status.value("conditions", Json::array())) {
+    if (text(condition, "type") == "Progressing" && text(condition, "reason") == "ProgressDeadlineExceeded") {
+      workload.deadline_exceeded = text(condition, "message");
+    }
+  }
+}
+
+void read_leader_worker_set(const Json& object, Workload& workload) {
+  workload.available = workload.ready;
+  workload.max_unavailable = resolve_limit(at(at(at(object, "spec"), "rolloutStrategy"), "rollingUpdateConfiguration"),
+                                           "maxUnavailable", workload.wanted);
+}
+
+bool contains(std::initializer_list<std::string_view> set, std::string_view value) {
+  return std::ranges::find(set, value) != set.end();
+}
+
+void read_container(const std::string& pod, const Json& status, std::vector<PodProblem>& problems) {
+  const Json& waiting = at(at(status, "state"), "waiting");
+  const std::string reason = text(waiting, "reason");
+  const std::string container = text(status, "name");
+  if (contains({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+                "RegistryUnavailable"},
+               reason)) {
+    problems.push_back({PodProblem::Kind::kImage, pod, container, reason + ": " + text(waiting, "message")});
+  } else if (contains({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}, reason)) {
+    problems.push_back({PodProblem::Kind::kConfig, pod, container, reason + ": " + text(waiting, "message")});
+  } else if (reason == "CrashLoopBackOff") {
+    const Json& last = at(at(status, "lastState"), "terminated");
+    std::string why = "exit code " + std::to_string(count(last, "exitCode"));
+    if (const std::string reported = text(last, "message"); !reported.empty()) why += ": " + reported;
+    problems.push_back({PodProblem::Kind::kCrash, pod, container, std::move(why)});
+  }
+}
+
+void read_scheduling(const std::string& pod, const Json& spec, const Json& status, std::vector<PodProblem>& problems) {
+  bool judged = false;
+  for (const Json& condition : status.value("conditions", Json::array())) {
+    if (text(condition, "type") != "PodScheduled") continue;
+    judged = true;
+    if (text(condition, "status") == "False")
+      problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text(condition, "message")});
+  }
+  if (!judged && spec.contains("schedulingGroup")) {
+    problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "waits until all pods of its group exist and fit"});
+  }
+}
+
+}  // namespace
+
+Workload read_workload(const Json* object) {
+  Workload workload;
+  if (object == nullptr) return workload;
+  const Json& metadata = at(*object, "metadata");
+  const Json& status = at(*object, "status");
+  workload.exists = true;
+  workload.api_version = text(*object, "apiVersion");
+  workload.kind = text(*object, "kind");
+  workload.name = text(metadata, "name");
+  workload.wanted = count(at(*object, "spec"), "replicas", 1);
+  workload.replicas = count(status, "replicas");
+  workload.updated = count(status, "updatedReplicas");
+  workload.ready = count(status, "readyReplicas");
+  // LeaderWorkerSet reports observedGeneration since v0.9; before that a status with counts is all there is to go by.
+  const bool reports_generation = status.contains("observedGeneration") || workload.kind == "Deployment";
+  workload.current = reports_generation ? count(status, "observedGeneration") >= count(metadata, "generation")
+                                        : status.contains("replicas");
+  if (workload.kind == "Deployment") {
+    read_deployment(*object, workload);
+  } else {
+    read_leader_worker_set(*object, workload);
+  }
+  return workload;
+}
+
+const PodProblem* Pods::first(PodProblem::Kind kind) const {
+  const auto found = std::ranges::find(problems, kind, &PodProblem::kind);
+  return found == problems.end() ? nullptr : &*found;
+}
+
+Pods read_pods(const std::vector<Object>& pods) {
+  Pods result;
+  for (const Object& pod : pods) {
+    const Json& metadata = at(*pod, "metadata");
+    const Json& spec = at(*pod, "spec");
+    const Json& status = at(*pod, "status");
+    if (metadata.contains("deletionTimestamp") || contains({"Succeeded", "Failed"}, text(status, "phase"))) continue;
+    ++result.total;
+    const std::string name = text(metadata, "name");
+    if (!text(spec, "nodeName").empty()) {
+      ++result.placed;
+    } else {
+      read_scheduling(name, spec, status, result.problems);
+    }
+    for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+      for (const Json& container : status.value(list, Json::array())) read_container(name, container, result.problems);
+    }
+  }
+  return result;
+}
+
+}  // namespace inference::reconcilers

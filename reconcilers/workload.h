@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace inference::reconcilers {
+
+/// What a Deployment or LeaderWorkerSet says of itself, in one vocabulary. Counts are replicas: pods of a Deployment,
+/// groups of a LeaderWorkerSet.
+struct Workload {
+  bool exists = false;
+  bool current = false;  // its controller has seen the newest spec: the counts below speak of it
+  std::string api_version, kind, name;
+  std::int64_t wanted = 0;
+  std::int64_t replicas = 0;  // of any revision
+  std::int64_t updated = 0;   // of the newest revision
+  std::int64_t ready = 0;
+  std::int64_t available = 0;  // ready for minReadySeconds; the same as ready for a LeaderWorkerSet
+  std::int64_t max_unavailable = 1;
+  std::optional<std::string> deadline_exceeded;  // the Deployment controller's message
+
+  /// Everything is of the newest revision and serves.
+  [[nodiscard]] bool settled() const {
+    return exists && current && replicas == wanted && updated == wanted && ready == wanted && available == wanted;
+  }
+};
+
+/// Reads a Deployment or LeaderWorkerSet; null gives one that does not exist.
+[[nodiscard]] Workload read_workload(const Json* object);
+
+/// Something that keeps a pod from serving.
+struct PodProblem {
+  enum class Kind {
+    kUnschedulable,   // the scheduler found no node
+    kWaitingForGang,  // not looked at until the whole group is there: upstream gives neither condition nor event
+    kImage,           // the image can't be pulled
+    kConfig,          // the kubelet can't create the container (a missing Secret or ConfigMap key …)
+    kCrash,           // the container ends again and again
+  };
+  Kind kind;
+  std::string pod;
+  std::string container;  // empty for scheduling
+  std::string message;
+};
+
+/// What the pods of one InferenceDeployment show.
+struct Pods {
+  std::int64_t total = 0;            // neither terminating nor finished
+  std::int64_t placed = 0;           // of those, bound to a node
+  std::vector<PodProblem> problems;  // by pod name
+
+  [[nodiscard]] const PodProblem* first(PodProblem::Kind kind) const;
+};
+
+[[nodiscard]] Pods read_pods(const std::vector<Object>& pods);
+
+}  // namespace inference::reconcilers

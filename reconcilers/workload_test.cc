@@ -1,0 +1,71 @@
+#include "reconcilers/workload.h"
+
+#include <gtest/gtest.h>
+
+namespace inference::reconcilers {
+namespace {
+
+TEST(ReadWorkload, CountsOfADeploymentSpeakOfItsNewestSpecOnlyOnceThatWasSeen) {
+  Json deployment =
+      Json::parse(R"({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "m", "generation": 2},
+    "spec": {"replicas": 3, "strategy": {"rollingUpdate": {"maxUnavailable": 1}}},
+    "status": {"observedGeneration": 1, "replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3}})");
+  EXPECT_FALSE(read_workload(&deployment).settled());
+  deployment["status"]["observedGeneration"] = 2;
+  EXPECT_TRUE(read_workload(&deployment).settled());
+  deployment["status"]["replicas"] = 4;  // one of the old revision is still there
+  EXPECT_FALSE(read_workload(&deployment).settled());
+}
+
+TEST(ReadWorkload, ANewDeploymentWithoutStatusIsNotCurrent) {
+  const Json deployment =
+      Json::parse(R"({"kind": "Deployment", "metadata": {"generation": 1}, "spec": {"replicas": 0}})");
+  EXPECT_FALSE(read_workload(&deployment).current);
+}
+
+TEST(ReadWorkload, AnOlderLeaderWorkerSetWithoutObservedGenerationIsJudgedByItsCounts) {
+  Json group = Json::parse(
+      R"({"kind": "LeaderWorkerSet", "metadata": {"generation": 1}, "spec": {"replicas": 2}, "status": {}})");
+  EXPECT_FALSE(read_workload(&group).current);
+  group["status"] = {{"replicas", 2}, {"updatedReplicas", 2}, {"readyReplicas", 2}};
+  EXPECT_TRUE(read_workload(&group).settled());
+}
+
+TEST(ReadWorkload, ReadsPercentagesAsTheDeploymentControllerDoes) {
+  const Json deployment = Json::parse(
+      R"({"kind": "Deployment", "spec": {"replicas": 10, "strategy": {"rollingUpdate": {"maxUnavailable": "25%"}}}})");
+  EXPECT_EQ(read_workload(&deployment).max_unavailable, 2);
+}
+
+TEST(ReadWorkload, NothingIsNoWorkload) {
+  EXPECT_FALSE(read_workload(nullptr).exists);
+}
+
+Object pod(const char* text) {
+  return std::make_shared<const Json>(Json::parse(text));
+}
+
+TEST(ReadPods, NamesWhatKeepsEachPodFromServing) {
+  const Pods pods = read_pods({
+      pod(R"({"metadata": {"name": "placed"}, "spec": {"nodeName": "n1"}})"),
+      pod(R"({"metadata": {"name": "leaving", "deletionTimestamp": "x"}, "spec": {}})"),
+      pod(R"({"metadata": {"name": "refused"}, "spec": {}, "status": {"phase": "Failed"}})"),
+      pod(R"({"metadata": {"name": "no-room"}, "spec": {}, "status": {"conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."}]}})"),
+      pod(R"({"metadata": {"name": "silent"}, "spec": {"schedulingGroup": {"podGroupName": "g"}}})"),
+      pod(R"({"metadata": {"name": "no-image"}, "spec": {"nodeName": "n1"}, "status": {"containerStatuses": [
+        {"name": "engine", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}}]}})"),
+      pod(R"({"metadata": {"name": "crashing"}, "spec": {"nodeName": "n1"}, "status": {"containerStatuses": [
+        {"name": "engine", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1, "message": "CUDA out of memory"}}}]}})"),
+  });
+  EXPECT_EQ(pods.total, 5);
+  EXPECT_EQ(pods.placed, 3);
+  EXPECT_EQ(pods.first(PodProblem::Kind::kUnschedulable)->pod, "no-room");
+  EXPECT_EQ(pods.first(PodProblem::Kind::kWaitingForGang)->pod, "silent");
+  EXPECT_EQ(pods.first(PodProblem::Kind::kImage)->message, "ImagePullBackOff: not found");
+  EXPECT_EQ(pods.first(PodProblem::Kind::kCrash)->message, "exit code 1: CUDA out of memory");
+  EXPECT_EQ(pods.first(PodProblem::Kind::kConfig), nullptr);
+}
+
+}  // namespace
+}  // namespace inference::reconcilers
