@@ -88,6 +88,8 @@ func etcdArgs(c *cluster) []string {
 		"--client-cert-auth", "--trusted-ca-file=" + c.pki("ca.crt"),
 		"--peer-cert-file=" + c.pki("etcd.crt"), "--peer-key-file=" + c.pki("etcd.key"),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.pki("ca.crt"),
+		// A single member waits for nobody: with the default of 1 s the election is most of the start.
+		"--heartbeat-interval=10", "--election-timeout=100",
 		"--log-level=warn",
 	}
 }

@@ -149,11 +149,14 @@ func runUp(ctx context.Context, set *flag.FlagSet, args []string) error {
 }
 
 func runDown(_ context.Context, set *flag.FlagSet, args []string) error {
-	keep := nothing
-	set.BoolFunc("keep-logs", "keep the components' logs", func(string) error { keep = keepLogs; return nil })
+	logs := set.Bool("keep-logs", false, "keep the components' logs")
 	t, _, err := parseTarget(set, args, 0)
 	if err != nil {
 		return err
+	}
+	keep := nothing
+	if *logs {
+		keep = keepLogs
 	}
 	return down(t.state, keep, toTerminal())
 }

@@ -46,7 +46,8 @@ func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
 	begin := time.Now()
 	if err := s.bringUp(ctx, o.port); err != nil {
 		s.releasePorts()
-		_, stopErr := c.stopAll(say)
+		stopped, stopErr := c.stopAll(say)
+		say.note("stopped the %d processes that were started; their logs are in %s", stopped, c.path("logs"))
 		return nil, errors.Join(err, stopErr, removeState(o.state, keepLogs))
 	}
 	say.note("%-46s %6.1f s", "cluster "+c.Name+" is up", time.Since(begin).Seconds())
