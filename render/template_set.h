@@ -14,17 +14,6 @@
 
 namespace inference::render {
 
-/// One thing that is wrong with a template, placed.
-struct TemplateFault {
-  std::string file;
-  std::size_t line = 0;  // 1-based; 0 when the whole file is meant
-  std::string message;
-  friend bool operator==(const TemplateFault&, const TemplateFault&) = default;
-};
-
-/// "templates/deployment.yaml:12: message".
-[[nodiscard]] std::string to_string(const TemplateFault& fault);
-
 /// All templates and engine data files, parsed and checked once, then immutable: share it between threads freely.
 /// Movable, not copyable, because includes point from one file's tree into another's.
 class TemplateSet {

@@ -53,6 +53,17 @@ struct Template {
   TemplateNode root;
 };
 
+/// One thing that is wrong with a template, placed.
+struct TemplateFault {
+  std::string file;
+  std::size_t line = 0;  // 1-based; 0 when the whole file is meant
+  std::string message;
+  friend bool operator==(const TemplateFault&, const TemplateFault&) = default;
+};
+
+/// "templates/deployment.yaml:12: message".
+[[nodiscard]] std::string to_string(const TemplateFault& fault);
+
 /// "templates/engines/vllm.yaml:31".
 [[nodiscard]] std::string place_of(const Template& file, const TemplateNode& node);
 
