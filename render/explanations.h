@@ -37,8 +37,8 @@ struct ExplainedObject {
 /// each render.
 class Explanations {
  public:
-  /// Records an object; gives each leaf its path and the object its title. `leaves` are in the order of the object,
-  /// paths not yet set. Called by fill.
+  /// Records an object and gives it a title. Of `leaves`, pointer, origin and reason are taken, in any order. Called by
+  /// fill.
   void add(const Json& object, std::vector<Explanation> leaves);
 
   /// Tells that the object recorded last became `object` after it was filled (a podTemplate was merged in): a leaf that

@@ -1,0 +1,46 @@
+#include "render/json_leaves.h"
+
+namespace inference::render {
+
+namespace {
+
+void walk(const Json& value, std::string& pointer,
+          const std::function<void(const std::string& pointer, const Json& leaf)>& visit) {
+  if (!value.is_structured() || value.empty()) return visit(pointer, value);
+  const std::size_t size = pointer.size();
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      pointer += "/" + std::to_string(i);
+      walk(value[i], pointer, visit);
+      pointer.resize(size);
+    }
+    return;
+  }
+  for (const auto& [key, child] : value.items()) {
+    pointer += "/" + escape_pointer_token(key);
+    walk(child, pointer, visit);
+    pointer.resize(size);
+  }
+}
+
+}  // namespace
+
+std::string escape_pointer_token(std::string_view key) {
+  std::string token;
+  for (const char c : key) {
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token += c;
+  }
+  return token;
+}
+
+void for_each_leaf(const Json& value, const std::function<void(const std::string& pointer, const Json& leaf)>& visit) {
+  std::string pointer;
+  walk(value, pointer, visit);
+}
+
+}  // namespace inference::render
