@@ -34,25 +34,25 @@ enum class Force { kNo, kYes };
 enum class Propagation { kBackground, kForeground, kOrphan };
 
 struct ListOptions {
-  std::string ns;  // empty: all namespaces
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns = {};  // empty: all namespaces
+  std::string label_selector = {};
+  std::string field_selector = {};
   std::int64_t limit = 500;      // objects a page; 0: all at once
-  std::string continue_token;    // from the page before
-  std::string resource_version;  // "0": whatever the server's cache has; empty: the most recent
+  std::string continue_token = {};    // from the page before
+  std::string resource_version = {};  // "0": whatever the server's cache has; empty: the most recent
 };
 
 struct ListPage {
-  std::vector<Json> items;     // each with apiVersion and kind, filled in where the server leaves them out
-  std::string continue_token;  // empty on the last page
-  std::string resource_version;
+  std::vector<Json> items = {};     // each with apiVersion and kind, filled in where the server leaves them out
+  std::string continue_token = {};  // empty on the last page
+  std::string resource_version = {};
 };
 
 struct WatchOptions {
-  std::string ns;  // empty: all namespaces
-  std::string label_selector;
-  std::string field_selector;
-  std::string resource_version;
+  std::string ns = {};  // empty: all namespaces
+  std::string label_selector = {};
+  std::string field_selector = {};
+  std::string resource_version = {};
   /// When the server shall end the stream; choose it at random so that watches do not all end at once (client-go: 5 to
   /// 10 minutes).
   std::chrono::seconds timeout{300};
@@ -76,8 +76,8 @@ struct ApplyOptions {
 };
 
 struct RemoveOptions {
-  std::string uid;               // precondition, empty: none
-  std::string resource_version;  // precondition, empty: none
+  std::string uid = {};               // precondition, empty: none
+  std::string resource_version = {};  // precondition, empty: none
   Propagation propagation = Propagation::kBackground;
   DryRun dry_run = DryRun::kNo;
 };
@@ -97,7 +97,7 @@ struct ClientOptions {
   std::size_t max_event_bytes = std::size_t{8} * 1024 * 1024;
   /// Called once for each answer (code 0: none came), e.g. to count rest_client_requests_total. Must be thread-safe and
   /// cheap.
-  std::function<void(std::string_view verb, int code)> observer;
+  std::function<void(std::string_view verb, int code)> observer = {};
 };
 
 /// Talks to one API server as one user. Thread-safe and shared by all; holds no state between calls but connections and

@@ -25,8 +25,8 @@ struct ApiError {
   };
   Kind kind = Kind::kStatus;
   int code = 0;         // HTTP status, 0 when there was none
-  std::string reason;   // Status.reason ("NotFound", "Conflict" …), empty when there was none
-  std::string message;  // for people; never contains credentials
+  std::string reason = {};   // Status.reason ("NotFound", "Conflict" …), empty when there was none
+  std::string message = {};  // for people; never contains credentials
   /// What the server asked to wait: the Retry-After header in seconds, else Status.details.retryAfterSeconds.
   std::optional<std::chrono::seconds> retry_after = std::nullopt;
   Json details = nullptr;  // Status.details: name, kind, causes[]{reason, field, message}

@@ -23,21 +23,22 @@ struct HttpRequest {
   /// A call is a short exchange on a pooled connection. A stream (a watch) may be quiet for minutes: it gets a
   /// connection of its own, with TCP keep-alive, closed at its end.
   enum class Use { kCall, kStream };
-  /// A request on a pooled connection that the server has just closed may be sent once more only if it can't have been
-  /// delivered, or if delivering it twice does no harm. kNo requests are never sent twice, whatever happened.
-  enum class Replay { kIfUndelivered, kNo };
+  /// What to do when a pooled connection turns out to be dead. kIfHarmless: send once more on a new one, although the
+  /// first may have been delivered (reads, server-side apply). kIfUndelivered: only when the server can't have received
+  /// the whole request.
+  enum class Replay { kIfHarmless, kIfUndelivered };
 
-  std::string method;
-  std::string target;  // origin-form: path and query, percent-encoded
-  Headers headers;     // values may not contain CR, LF or NUL; Host is the transport's own
-  Secret bearer;       // sent as `Authorization: Bearer`, never to another host
-  std::string body;
+  std::string method = {};
+  std::string target = {};  // origin-form: path and query, percent-encoded
+  Headers headers = {};     // values may not contain CR, LF or NUL; Host is the transport's own
+  Secret bearer = {};       // sent as `Authorization: Bearer`, never to another host
+  std::string body = {};
   Use use = Use::kCall;
   Replay replay = Replay::kIfUndelivered;
-  /// Longest time without any progress: connecting, waiting for headers, between two pieces of the body.
+  /// Longest time without any progress: from the start to the headers, then between two pieces of the body.
   Duration idle_timeout = std::chrono::seconds{30};
   /// Longest time for everything.
-  std::optional<Duration> total_timeout;
+  std::optional<Duration> total_timeout = {};
   std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;
 };
 
@@ -56,7 +57,7 @@ struct HttpEnd {
     kRefused,       // not sent: unsafe header or target, or the TLS material could not be had
   };
   Kind kind = Kind::kComplete;
-  std::string detail;  // for people; never contains header values or bodies
+  std::string detail = {};  // for people; never contains header values or bodies
 };
 
 /// Receives an answer as it comes. All members are called on the thread that called send(), in this order: on_headers
@@ -73,9 +74,9 @@ class ResponseSink {
 
 /// PEM texts that a connection is made with. A changed value takes effect with the next request, over a new connection.
 struct TlsMaterial {
-  std::string ca_pem;           // one or more certificates: nothing else is trusted
-  std::string certificate_pem;  // chain, leaf first; empty: no client certificate
-  Secret key_pem;
+  std::string ca_pem = {};           // one or more certificates: nothing else is trusted
+  std::string certificate_pem = {};  // chain, leaf first; empty: no client certificate
+  Secret key_pem = {};
   bool operator==(const TlsMaterial&) const = default;
 };
 
@@ -93,13 +94,13 @@ class HttpTransport {
 
 /// What a transport is made for.
 struct TransportOptions {
-  std::string server;           // https://host:port or http://host:port; no path
-  std::string tls_server_name;  // empty: the host
+  std::string server = {};           // https://host:port or http://host:port; no path
+  std::string tls_server_name = {};  // empty: the host
   enum class Verify { kServer, kNothing } verify = Verify::kServer;
-  std::string proxy_url;  // http://host:port, used with CONNECT; empty: direct
+  std::string proxy_url = {};  // http://host:port, used with CONNECT; empty: direct
   /// Called before each request, on the sender's thread; must be cheap when nothing changed and thread-safe. May return
   /// the same pointer again.
-  std::function<std::expected<std::shared_ptr<const TlsMaterial>, std::string>()> tls_material;
+  std::function<std::expected<std::shared_ptr<const TlsMaterial>, std::string>()> tls_material = {};
 };
 
 }  // namespace inference::client

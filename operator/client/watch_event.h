@@ -9,19 +9,19 @@
 namespace inference::client {
 
 struct Added {
-  Json object;
+  Json object = {};
 };
 struct Modified {
-  Json object;
+  Json object = {};
 };
 /// The last state of a deleted object; with a label selector also of an object that no longer matches.
 struct Deleted {
-  Json object;
+  Json object = {};
 };
 /// Progress without change: a watch may resume from here. With WatchOptions::send_initial_events the first one with
 /// `initial_events_end` (annotation k8s.io/initial-events-end, KEP-3157) says that the whole list has been sent.
 struct Bookmark {
-  std::string resource_version;
+  std::string resource_version = {};
   bool initial_events_end = false;
 };
 /// An ERROR event: the server ends the stream after it. code 410 means: list again.
@@ -43,7 +43,7 @@ struct WatchEnd {
     kMalformed,    // bytes that are no event, or an event beyond the size limit
   };
   Kind kind = Kind::kComplete;
-  std::string detail;
+  std::string detail = {};
 };
 
 }  // namespace inference::client
