@@ -8,10 +8,11 @@
 namespace inference::reconcilers {
 namespace {
 
-/// The gang that a living object got, which `Auto` keeps.
+/// The gang that living groups got, which `Auto` keeps. A Deployment has none, so a model that becomes a group chooses afresh.
 std::optional<crd::Gang> recorded_gang(const Observed& observed) {
   const Json* status = observed.status();
   if (status == nullptr || !status->contains("/resolved/gang"_json_pointer)) return std::nullopt;
+  if (status->value("/workload/kind"_json_pointer, "") != "LeaderWorkerSet") return std::nullopt;
   const Json& recorded = (*status)["resolved"]["gang"];
   for (const auto gang : {crd::Gang::kNone, crd::Gang::kVolcano, crd::Gang::kNative}) {
     if (recorded == crd::to_string(gang)) return gang;

@@ -105,12 +105,15 @@ TEST(Plan, ARefusedSpecTouchesNothingThatRuns) {
   EXPECT_TRUE(plan.writes.empty() && plan.removals.empty());
 }
 
-TEST(Plan, KeepsTheGangThatALivingObjectGot) {
-  Json object = model(2);
-  object["status"] = {{"resolved", {{"gang", "None"}}}};
-  const Plan plan = plan_for(observe(object));
-  ASSERT_TRUE(plan.rendered);
-  EXPECT_FALSE(std::ranges::any_of(plan.writes, [](const Write& write) { return write.resource.kind == "PodGroup"; }));
+TEST(Plan, KeepsTheGangThatLivingGroupsGotAndChoosesAfreshForAModelThatBecomesOne) {
+  const auto has_pod_groups = [](const char* kind) {
+    Json object = model(2);
+    object["status"] = {{"resolved", {{"gang", "None"}}}, {"workload", {{"kind", kind}}}};
+    const Plan plan = plan_for(observe(object));
+    return std::ranges::any_of(plan.writes, [](const Write& write) { return write.resource.kind == "PodGroup"; });
+  };
+  EXPECT_FALSE(has_pod_groups("LeaderWorkerSet"));
+  EXPECT_TRUE(has_pod_groups("Deployment"));
 }
 
 TEST(Plan, AsksForTheClustersFactsOnlyWhereTheyMatter) {
