@@ -1,0 +1,153 @@
+// The layers of the project are its architecture; this test keeps them. It reads the sources as text, so it needs no
+// build of them.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace inference {
+namespace {
+
+struct Source {
+  std::string path;    // from the repository root
+  std::string folder;  // "base", "operator/client" …
+  std::string text;
+  std::vector<std::string> includes;  // as written between the quotes or the angle brackets
+  [[nodiscard]] bool is_test() const { return path.ends_with("_test.cc"); }
+};
+
+/// What each folder may include besides itself. `operator` is main.cc and what only it needs. e2e/ and bench/ are free.
+const std::map<std::string, std::set<std::string>>& allowed_layers() {
+  static const std::map<std::string, std::set<std::string>> kAllowed = {
+      {"base", {}},
+      {"crd", {"base"}},
+      {"render", {"base", "crd"}},
+      {"operator/client", {"base"}},
+      {"operator/runtime", {"base", "operator/client"}},
+      {"reconcilers", {"base", "crd", "render", "operator/client", "operator/runtime"}},
+      {"operator", {"base", "crd", "render", "operator/client", "operator/runtime", "reconcilers"}},
+      {"cli", {"base", "crd", "render", "operator/client"}},
+  };
+  return kAllowed;
+}
+
+/// The folder of the layers that the path is in, "" for none (a system header, generated code). Deeper folders belong
+/// to their layer.
+std::string layer_of(const std::string& path) {
+  std::string best;
+  for (const auto& [folder, allowed] : allowed_layers()) {
+    if (path.starts_with(folder + "/") && folder.size() > best.size()) best = folder;
+  }
+  return best;
+}
+
+std::vector<std::string> includes_of(const std::string& text) {
+  static const std::regex kInclude(R"(^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">])", std::regex::multiline);
+  std::vector<std::string> includes;
+  for (std::sregex_iterator it(text.begin(), text.end(), kInclude), end; it != end; ++it) includes.push_back((*it)[1]);
+  return includes;
+}
+
+std::vector<Source> read_sources() {
+  std::vector<Source> sources;
+  const std::filesystem::path root(SOURCE_DIR);
+  for (const std::string top : {"base", "crd", "render", "operator", "reconcilers", "cli"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc") continue;
+      std::ifstream file(entry.path());
+      std::ostringstream text;
+      text << file.rdbuf();
+      const std::string path = entry.path().lexically_relative(root).generic_string();
+      sources.push_back(
+          {.path = path, .folder = layer_of(path), .text = text.str(), .includes = includes_of(text.str())});
+    }
+  }
+  std::ranges::sort(sources, {}, &Source::path);
+  return sources;
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> kSources = read_sources();
+  return kSources;
+}
+
+bool includes_any(const Source& source, const std::vector<std::string>& prefixes) {
+  return std::ranges::any_of(source.includes, [&prefixes](const std::string& include) {
+    return std::ranges::any_of(prefixes, [&include](const std::string& prefix) { return include.starts_with(prefix); });
+  });
+}
+
+/// The code without comments and string literals: a word there is no use of it.
+std::string code_only(const std::string& text) {
+  static const std::regex kNoise(R"(//[^\n]*|"(?:[^"\\\n]|\\.)*")");
+  return std::regex_replace(text, kNoise, "");
+}
+
+TEST(Layers, AreFound) {
+  std::set<std::string> folders;
+  for (const Source& source : sources()) folders.insert(source.folder);
+  for (const auto& [folder, allowed] : allowed_layers())
+    EXPECT_TRUE(folders.contains(folder)) << folder << " has no sources";
+}
+
+TEST(Layers, IncludeOnlyWhatIsBelowThem) {
+  for (const Source& source : sources()) {
+    for (const std::string& include : source.includes) {
+      const std::string layer = layer_of(include);
+      if (layer.empty() || layer == source.folder) continue;
+      EXPECT_TRUE(allowed_layers().at(source.folder).contains(layer)) << source.path << " includes " << include;
+    }
+  }
+}
+
+TEST(Layers, OnlyOneFileKnowsTheHttpLibrary) {
+  for (const Source& source : sources()) {
+    if (source.path == "operator/client/transport_cpprest.cc") continue;
+    EXPECT_FALSE(includes_any(source, {"cpprest/", "pplx/"})) << source.path << ": go through client's HttpTransport";
+  }
+}
+
+TEST(Layers, OnlyTheReaderAndTheWriterKnowTheYamlLibrary) {
+  for (const Source& source : sources()) {
+    if (source.path == "base/yaml_reader.cc" || source.path == "base/yaml_writer.cc") continue;
+    EXPECT_FALSE(includes_any(source, {"yaml-cpp/"}))
+        << source.path << ": use base/yaml_reader.h or base/yaml_writer.h";
+  }
+}
+
+TEST(Layers, CrdAndRenderArePure) {
+  const std::vector<std::string> impure = {
+      "thread",  "fstream",  "filesystem",   "iostream",      "cstdio",        "future",   "condition_variable",
+      "ctime",   "random",   "sys/",         "netinet",       "arpa/",         "unistd.h", "netdb.h",
+      "fcntl.h", "openssl/", "base/clock.h", "base/random.h", "base/logging.h"};
+  for (const Source& source : sources()) {
+    if ((source.folder != "crd" && source.folder != "render") || source.is_test()) continue;
+    for (const std::string& include : source.includes) {
+      const bool found = std::ranges::any_of(impure, [&include](const std::string& name) {
+        return name.ends_with('/') ? include.starts_with(name) : include == name;
+      });
+      EXPECT_FALSE(found) << source.path << " includes " << include << ": no I/O, clock, thread or randomness here";
+    }
+    static const std::regex kClock(R"(\b(system_clock|steady_clock|high_resolution_clock|getenv)\b)");
+    const std::string code = code_only(source.text);
+    EXPECT_FALSE(std::regex_search(code, kClock)) << source.path << " reads a clock or the environment";
+  }
+}
+
+TEST(Layers, OnlyBaseReadsTheClockOrSleeps) {
+  static const std::regex kTime(
+      R"(\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(system_clock|steady_clock|high_resolution_clock)::now\b)");
+  for (const Source& source : sources()) {
+    if (source.folder == "base") continue;
+    const std::string code = code_only(source.text);
+    EXPECT_FALSE(std::regex_search(code, kTime)) << source.path << ": use base/clock.h";
+  }
+}
+
+}  // namespace
+}  // namespace inference
