@@ -32,6 +32,7 @@ std::string_view list_key(std::string_view list, const Json& item) {
   if (std::ranges::find(kByName, list) != std::end(kByName)) return "name";
   if (list == "volumeMounts") return "mountPath";
   if (list == "ownerReferences") return "uid";
+  if (list == "conditions") return "type";
   if (list == "ports" && item.is_object()) return item.contains("containerPort") ? "containerPort" : "port";
   return {};
 }

@@ -192,11 +192,14 @@ Json compute_status(const StatusInput& in, std::string_view now) {
         {"apiVersion", in.workload.api_version}, {"kind", in.workload.kind}, {"name", in.workload.name}};
   if (in.rendered != nullptr) {
     status["selector"] = in.rendered->selector;
+    status["desiredReplicas"] = in.rendered->replicas;
+    status["nodes"] = in.rendered->nodes;
+    status["gpusPerPod"] = in.rendered->resolved.value("gpusPerPod", std::int64_t{0});
     status["resolved"] = in.rendered->resolved;
     status["notices"] = notices_json(in.rendered->notices);
   } else if (in.previous != nullptr) {
     // A refused spec changes nothing that runs, so what is known of it stays.
-    for (const char* key : {"selector", "resolved"}) {
+    for (const char* key : {"selector", "desiredReplicas", "nodes", "gpusPerPod", "resolved"}) {
       if (in.previous->contains(key)) status[key] = (*in.previous)[key];
     }
   }
