@@ -1,0 +1,206 @@
+#include "render/decide/pod_template.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "crd/quantity.h"
+#include "render/labels.h"
+
+namespace inference::render {
+
+namespace {
+
+constexpr std::string_view kDirective = "$patch";
+
+/// The key by which the items of a list are told apart (patchMergeKey in k8s.io/api/core/v1); empty for a list that is replaced.
+std::string_view merge_key(std::string_view list) {
+  struct Entry {
+    std::string_view list, key;
+  };
+  static constexpr std::array<Entry, 14> kKeys{{{"containers", "name"},
+                                                {"initContainers", "name"},
+                                                {"volumes", "name"},
+                                                {"env", "name"},
+                                                {"volumeMounts", "mountPath"},
+                                                {"volumeDevices", "devicePath"},
+                                                {"ports", "containerPort"},
+                                                {"imagePullSecrets", "name"},
+                                                {"hostAliases", "ip"},
+                                                {"resourceClaims", "name"},
+                                                {"claims", "name"},
+                                                {"readinessGates", "conditionType"},
+                                                {"schedulingGates", "name"},
+                                                {"topologySpreadConstraints", "topologyKey"}}};
+  const auto* entry = std::ranges::find(kKeys, list, &Entry::list);
+  return entry == kKeys.end() ? std::string_view() : entry->key;
+}
+
+bool is_deletion(const Json& value) { return value.is_object() && value.contains(kDirective) && value[kDirective] == "delete"; }
+
+void merge_value(Json& target, const Json& patch, std::string_view key);
+
+void merge_object(Json& target, const Json& patch) {
+  if (!target.is_object()) target = Json::object();
+  for (const auto& [key, value] : patch.items()) {
+    if (value.is_null() || is_deletion(value)) {
+      target.erase(key);
+    } else {
+      merge_value(target[key], value, key);
+    }
+  }
+}
+
+void merge_keyed_list(Json& target, const Json& patch, std::string_view key) {
+  for (const Json& item : patch) {
+    const auto present = std::ranges::find_if(target, [&](const Json& other) { return other.value(key, Json()) == item.value(key, Json()); });
+    if (is_deletion(item)) {
+      if (present != target.end()) target.erase(present);
+    } else if (present != target.end()) {
+      merge_object(*present, item);
+    } else {
+      Json added = Json::object();
+      merge_object(added, item);
+      target.push_back(std::move(added));
+    }
+  }
+}
+
+void merge_value(Json& target, const Json& patch, std::string_view key) {
+  if (patch.is_object()) {
+    merge_object(target, patch);
+    return;
+  }
+  if (patch.is_array() && (target.is_array() || target.is_null())) {
+    const std::string_view item_key = merge_key(key);
+    const bool keyed = !item_key.empty() && std::ranges::all_of(patch, [&](const Json& item) { return item.is_object() && item.contains(item_key); });
+    if (target.is_null()) target = Json::array();
+    if (keyed) {
+      merge_keyed_list(target, patch, item_key);
+      return;
+    }
+    if (key == "tolerations") {
+      // Replacing ours would keep the pod off every GPU node.
+      for (const Json& item : patch) {
+        if (std::ranges::find(target, item) == target.end()) target.push_back(item);
+      }
+      return;
+    }
+  }
+  target = patch;
+}
+
+/// Directives of strategic merge that are not understood here, anywhere in the patch.
+void check_directives(const Json& patch, const std::string& path, Findings& findings) {
+  if (patch.is_array()) {
+    for (std::size_t i = 0; i < patch.size(); ++i) check_directives(patch[i], path + "[" + std::to_string(i) + "]", findings);
+    return;
+  }
+  if (!patch.is_object()) return;
+  for (const auto& [key, value] : patch.items()) {
+    const bool known = key == kDirective && value == "delete";
+    if (key.starts_with('$') && !known) {
+      findings.refuse("NotSupported", path + "." + key, "only $patch: delete is understood");
+    } else {
+      check_directives(value, path + "." + key, findings);
+    }
+  }
+}
+
+void check_labels(const Json& patch, const std::string& path, Findings& findings) {
+  static constexpr std::array kOurs{kManagedByLabel, kAppNameLabel, kComponentLabel, kNameLabel, kGangLabel};
+  const auto labels = patch.value(Json::json_pointer("/metadata/labels"), Json());
+  if (!labels.is_object()) return;
+  for (const auto& [key, value] : labels.items()) {
+    const bool ours = std::ranges::find(kOurs, key) != kOurs.end();
+    if (ours || key.starts_with("leaderworkerset.sigs.k8s.io/")) {
+      findings.refuse("InvalidSpec", path + ".metadata.labels." + key, "selectors use this label: it cannot be changed");
+    }
+  }
+}
+
+void check_containers(const Json& patch, const std::string& path, Findings& findings) {
+  for (const char* list : {"containers", "initContainers"}) {
+    const auto containers = patch.value(Json::json_pointer(std::string("/spec/") + list), Json());
+    if (!containers.is_array()) continue;
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const std::string place = path + ".spec." + list + "[" + std::to_string(i) + "]";
+      const Json& container = containers[i];
+      if (!container.is_object() || !container.value("name", Json()).is_string()) {
+        findings.refuse("InvalidSpec", place + ".name", "is needed: containers are merged by name, and ours is engine");
+      } else if (container["name"] == "engine" && is_deletion(container)) {
+        findings.refuse("InvalidSpec", place, "the engine cannot be removed");
+      }
+    }
+  }
+}
+
+bool equal_quantities(const Json& a, const Json& b) {
+  if (a == b) return true;
+  if (!a.is_string() || !b.is_string()) return false;
+  const auto left = crd::Quantity::parse(a.get<std::string>());
+  const auto right = crd::Quantity::parse(b.get<std::string>());
+  return left && right && *left == *right;
+}
+
+/// A quantity may be written as a number.
+Json as_text(const Json& quantity) { return quantity.is_number_integer() ? Json(quantity.dump()) : quantity; }
+
+/// Why the container would make the pod Burstable; empty when it would not.
+std::string burstable(const Json& container) {
+  const Json resources = container.value("resources", Json::object());
+  const Json limits = resources.is_object() ? resources.value("limits", Json::object()) : Json::object();
+  const Json requests = resources.is_object() ? resources.value("requests", Json::object()) : Json::object();
+  for (const char* name : {"cpu", "memory"}) {
+    if (!limits.is_object() || !limits.contains(name)) return std::string("has no limit of ") + name;
+    if (requests.is_object() && requests.contains(name) && !equal_quantities(as_text(requests[name]), as_text(limits[name]))) {
+      return std::string("requests another amount of ") + name + " than its limit";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void merge_pod_template(Json& pod, const Json& patch) { merge_object(pod, patch); }
+
+void check_pod_template(const Setting<Json>& patch, Findings& findings) {
+  for (const auto& [key, value] : patch.value.items()) {
+    if (key != "metadata" && key != "spec") findings.refuse("InvalidSpec", patch.path + "." + key, "unknown field: a pod template has metadata and spec");
+    if (!value.is_object()) findings.refuse("InvalidSpec", patch.path + "." + key, "must be an object");
+  }
+  check_directives(patch.value, patch.path, findings);
+  check_labels(patch.value, patch.path, findings);
+  check_containers(patch.value, patch.path, findings);
+}
+
+void check_merged_pod(const Json& pod, std::int64_t grace_period, Findings& findings) {
+  const Json& spec = pod["spec"];
+  for (const char* list : {"containers", "initContainers"}) {
+    if (!spec.contains(list) || !spec[list].is_array()) continue;
+    for (const Json& container : spec[list]) {
+      const std::string name = container.value("name", std::string());
+      const std::string path = std::string("spec.podTemplate.spec.") + list + "[name=" + name + "]";
+      const std::string fault = burstable(container);
+      if (!fault.empty()) {
+        findings.refuse("InvalidSpec", path + ".resources",
+                        fault + ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu and memory, and no other requests");
+      }
+      for (const Json& variable : container.value("env", Json::array())) {
+        if (variable.value("name", Json()) != "GLOO_SOCKET_IFNAME" || !variable.value("value", Json()).is_string()) continue;
+        const std::string value = variable["value"];
+        if (value.starts_with('^') || value.find(',') != std::string::npos) {
+          findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value", "takes the name of one interface; only NCCL understands ^ and lists");
+        }
+      }
+    }
+  }
+  const Json grace = spec.value("terminationGracePeriodSeconds", Json());
+  if (!grace.is_number_integer() || grace.get<std::int64_t>() < grace_period) {
+    findings.notice("ShortGracePeriod", "spec.podTemplate.spec.terminationGracePeriodSeconds",
+                    "SIGKILL comes before the drain ends: " + std::to_string(grace_period) + " s are needed");
+  }
+}
+
+}  // namespace inference::render

@@ -1,0 +1,277 @@
+#include "render/knowledge.h"
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace inference::render {
+
+namespace {
+
+/// What is wrong with a data file; thrown and caught in this file only.
+struct DataFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A node of a data file, read with the type that is wanted or refused with its place.
+class Data {
+ public:
+  Data(const Template& file, const TemplateNode& node) : file_(&file), node_(&node) {}
+
+  [[nodiscard]] Data at(std::string_view key) const {
+    const auto child = find(key);
+    if (!child) fail("lacks " + std::string(key));
+    return *child;
+  }
+  [[nodiscard]] std::optional<Data> find(std::string_view key) const {
+    const TemplateNode* child = node_->find(key);
+    return child == nullptr ? std::nullopt : std::optional(Data(*file_, *child));
+  }
+  [[nodiscard]] std::vector<Data> items() const {
+    if (node_->kind != TemplateNode::Kind::kSequence) fail("must be a list");
+    std::vector<Data> items;
+    for (const TemplateNode& child : node_->children) items.emplace_back(*file_, child);
+    return items;
+  }
+  [[nodiscard]] const std::vector<TemplateNode>& children() const { return node_->children; }
+  [[nodiscard]] bool is_mapping() const { return node_->kind == TemplateNode::Kind::kMapping; }
+  [[nodiscard]] const Template& file() const { return *file_; }
+  [[nodiscard]] const Json& json() const { return node_->json; }
+  [[nodiscard]] std::string why() const { return node_->why.text; }
+  [[nodiscard]] std::string source() const { return place_of(*file_, *node_); }
+
+  template <typename T>
+  [[nodiscard]] T as() const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (!json().is_string()) fail("must be text");
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+      if (!json().is_number_integer()) fail("must be a whole number");
+    } else if constexpr (std::is_same_v<T, double>) {
+      if (!json().is_number()) fail("must be a number");
+    }
+    return json().get<T>();
+  }
+  template <typename T>
+  [[nodiscard]] Fact<T> fact() const {
+    return {.value = as<T>(), .why = why(), .source = source()};
+  }
+  [[nodiscard]] std::string text_or_empty(std::string_view key) const {
+    const auto child = find(key);
+    return child ? child->as<std::string>() : std::string();
+  }
+  template <typename T>
+  [[nodiscard]] Fact<T> fact_or_empty(std::string_view key) const {
+    const auto child = find(key);
+    return child ? child->fact<T>() : Fact<T>{.value = T{}, .why = why(), .source = source()};
+  }
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const {
+    std::vector<std::string> texts;
+    const auto list = find(key);
+    if (!list) return texts;
+    for (const Data& item : list->items()) texts.push_back(item.as<std::string>());
+    return texts;
+  }
+  [[noreturn]] void fail(const std::string& message) const { throw DataFault(source() + ": " + message); }
+
+ private:
+  const Template* file_;
+  const TemplateNode* node_;
+};
+
+Where where_of(const Data& row) {
+  const std::string text = row.text_or_empty("where");
+  if (text.empty()) return Where::kEverywhere;
+  if (text == "server") return Where::kServer;
+  if (text == "group") return Where::kGroup;
+  if (text == "worker") return Where::kWorker;
+  row.fail("where must be server, group or worker");
+}
+
+std::optional<std::string> optional_text(const Data& row, std::string_view key) {
+  const auto child = row.find(key);
+  return child ? std::optional(child->as<std::string>()) : std::nullopt;
+}
+
+ArgumentRow argument_row(const Data& row) {
+  ArgumentRow argument{
+      .flag = row.text_or_empty("flag"),
+      .from = row.text_or_empty("from"),
+      .value = row.text_or_empty("value"),
+      .when_true = optional_text(row, "whenTrue"),
+      .when_false = optional_text(row, "whenFalse"),
+      .omit = optional_text(row, "omit"),
+      .refuse = row.text_or_empty("refuse"),
+      .instead = row.text_or_empty("instead"),
+      .values = {},
+      .where = where_of(row),
+      .since = {},
+      .since_text = row.text_or_empty("since"),
+      .why = row.why(),
+      .source = row.source(),
+  };
+  if (const auto values = row.find("values")) {
+    for (const TemplateNode& child : values->children()) {
+      argument.values.emplace(child.key, Data(row.file(), child).as<std::string>());
+    }
+  }
+  if (!argument.since_text.empty()) {
+    argument.since = parse_engine_version(argument.since_text);
+    if (!argument.since) row.fail("since must be a version");
+  }
+  return argument;
+}
+
+std::vector<EnvironmentRow> environment_rows(const Data& list) {
+  std::vector<EnvironmentRow> rows;
+  for (const Data& row : list.items()) {
+    rows.push_back({.name = row.at("name").as<std::string>(),
+                    .from = row.text_or_empty("from"),
+                    .value = row.text_or_empty("value"),
+                    .field = row.text_or_empty("fieldRef"),
+                    .where = where_of(row),
+                    .why = row.why(),
+                    .source = row.source()});
+  }
+  return rows;
+}
+
+ProbeFacts probe_facts(const Data& probe) {
+  const auto number = [&](std::string_view key) {
+    const auto child = probe.find(key);
+    return child ? child->as<std::int64_t>() : 0;
+  };
+  return {.path = probe.at("path").as<std::string>(),
+          .period_seconds = number("periodSeconds"),
+          .failure_threshold = number("failureThreshold"),
+          .timeout_seconds = probe.at("timeoutSeconds").as<std::int64_t>(),
+          .why = probe.why(),
+          .source = probe.source()};
+}
+
+DrainFacts drain_facts(const Data& drain) {
+  DrainFacts facts{
+      .mode = drain.at("mode").fact<std::string>(),
+      .workers = drain.at("workers").fact<std::string>(),
+      .load_path = drain.fact_or_empty<std::string>("loadPath"),
+      .metrics_path = drain.fact_or_empty<std::string>("metricsPath"),
+      .gauges = {},
+      .post_path = drain.fact_or_empty<std::string>("postPath"),
+      .idle_seconds = drain.at("idleSeconds").fact<std::int64_t>(),
+  };
+  if (const auto gauges = drain.find("gauges")) {
+    facts.gauges = {.value = {}, .why = gauges->why(), .source = gauges->source()};
+    for (const std::string& name : drain.texts("gauges")) {
+      if (!facts.gauges.value.empty()) facts.gauges.value += ' ';
+      facts.gauges.value += name;
+    }
+  }
+  return facts;
+}
+
+EngineFacts engine_facts(const Data& root) {
+  EngineFacts engine;
+  engine.name = root.at("name").as<std::string>();
+  if (const auto command = root.find("command")) {
+    engine.command = {.value = root.texts("command"), .why = command->why(), .source = command->source()};
+  }
+  const Data image = root.at("image");
+  engine.repository = image.fact_or_empty<std::string>("repository");
+  engine.tag_prefix = image.text_or_empty("tagPrefix");
+  const Data version = root.at("version");
+  engine.default_version = version.fact_or_empty<std::string>("default");
+  if (const auto newest = version.find("newest")) {
+    engine.newest = parse_engine_version(newest->as<std::string>());
+    if (!engine.newest) newest->fail("must be a version");
+  }
+  engine.port = root.at("port").fact<std::int64_t>();
+  const Data probes = root.at("probes");
+  engine.startup = probe_facts(probes.at("startup"));
+  engine.liveness = probe_facts(probes.at("liveness"));
+  engine.readiness = probe_facts(probes.at("readiness"));
+  engine.drain = drain_facts(root.at("drain"));
+  engine.multi_node = root.at("multiNode").fact<std::string>();
+  for (const Data& row : root.at("arguments").items()) engine.arguments.push_back(argument_row(row));
+  engine.environment = environment_rows(root.at("environment"));
+  engine.removed_arguments = root.texts("removedArguments");
+  engine.blinding_arguments = root.texts("blindingArguments");
+  return engine;
+}
+
+void collect_built_in(const Data& node, const std::string& path, std::map<std::string, Fact<Json>, std::less<>>& facts) {
+  if (!node.is_mapping()) {
+    facts.emplace(path, Fact<Json>{.value = node.json(), .why = node.why(), .source = node.source()});
+    return;
+  }
+  for (const TemplateNode& child : node.children()) collect_built_in(Data(node.file(), child), path + "." + child.key, facts);
+}
+
+RuleConstants rule_constants(const Data& rules) {
+  const auto number = [&](std::string_view key) { return rules.at(key).fact<std::int64_t>(); };
+  const auto text = [&](std::string_view key) { return rules.at(key).fact<std::string>(); };
+  return {
+      .cpu_per_gpu = number("cpuPerGpu"),
+      .propagation_wait = number("propagationWaitSeconds"),
+      .teardown = number("teardownSeconds"),
+      .startup_probe_period = number("startupProbePeriodSeconds"),
+      .distributed_timeout = number("distributedTimeoutSeconds"),
+      .image_pull = number("imagePullSeconds"),
+      .short_drain = number("shortDrainSeconds"),
+      .memory_per_gpu = text("memoryPerGpu"),
+      .shared_memory_per_gpu = text("sharedMemoryPerGpu"),
+      .shared_memory_minimum = text("sharedMemoryMinimum"),
+      .threads_per_cpu = rules.at("threadsPerCpu").fact<double>(),
+  };
+}
+
+Data root_of(const TemplateSet& templates, std::string_view name) {
+  const Template* file = templates.find(name);
+  if (file == nullptr) throw DataFault("templates/" + std::string(name) + " is missing");
+  return {*file, file->root};
+}
+
+}  // namespace
+
+std::optional<EngineVersion> parse_engine_version(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  EngineVersion version;
+  std::size_t count = 0;
+  while (count < version.parts.size()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version.parts[count]);
+    if (error != std::errc()) break;
+    ++count;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (!text.starts_with('.')) break;
+    text.remove_prefix(1);
+  }
+  // One number alone is a date or a build, not a version.
+  return count < 2 ? std::nullopt : std::optional(version);
+}
+
+const Knowledge& Knowledge::embedded() {
+  static const Knowledge knowledge = [] {
+    auto loaded = load(TemplateSet::embedded());
+    if (!loaded) throw std::logic_error(loaded.error());
+    return *std::move(loaded);
+  }();
+  return knowledge;
+}
+
+std::expected<Knowledge, std::string> Knowledge::load(const TemplateSet& templates) {
+  try {
+    Knowledge knowledge;
+    const Data defaults = root_of(templates, "defaults.yaml");
+    collect_built_in(defaults.at("spec"), "spec", knowledge.built_in);
+    knowledge.rules = rule_constants(defaults.at("rules"));
+    knowledge.environment = environment_rows(root_of(templates, "environment.yaml").at("environment"));
+    for (const std::string_view file : templates.files()) {
+      if (!file.starts_with("engines/")) continue;
+      EngineFacts engine = engine_facts(root_of(templates, file));
+      knowledge.engines.emplace(engine.name, std::move(engine));
+    }
+    return knowledge;
+  } catch (const DataFault& fault) {
+    return std::unexpected(fault.what());
+  }
+}
+
+}  // namespace inference::render

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/json.h"
+#include "render/holes.h"
+#include "render/template_set.h"
+#include "render/traced.h"
+
+/// What fills the holes of each template, by the names that the templates use.
+namespace inference::render {
+
+struct MetadataValues {
+  Traced<std::string> object_name;
+  std::optional<Traced<std::string>> ns;
+  Traced<std::string> object_component;
+  Traced<std::string> owner_name;
+  Traced<std::string> templates_digest;
+  std::optional<Traced<std::string>> volcano_queue;
+};
+template <>
+inline constexpr auto kHolesOf<MetadataValues> = std::tuple{
+    Hole{"object_name", &MetadataValues::object_name},
+    Hole{"namespace", &MetadataValues::ns},
+    Hole{"object_component", &MetadataValues::object_component},
+    Hole{"owner_name", &MetadataValues::owner_name},
+    Hole{"templates_digest", &MetadataValues::templates_digest},
+    Hole{"volcano_queue", &MetadataValues::volcano_queue},
+};
+
+struct ProbeValues {
+  Traced<std::string> path;
+  Traced<std::int64_t> port, period, timeout, threshold;
+};
+template <>
+inline constexpr auto kHolesOf<ProbeValues> = std::tuple{
+    Hole{"path", &ProbeValues::path},       Hole{"port", &ProbeValues::port},           Hole{"period", &ProbeValues::period},
+    Hole{"timeout", &ProbeValues::timeout}, Hole{"threshold", &ProbeValues::threshold},
+};
+
+struct PodValues {
+  Traced<std::string> component, name;
+  std::optional<Traced<std::string>> gang_label, scheduler_name, priority_class, dns_policy;
+  Traced<std::int64_t> grace_period;
+  std::optional<HoleValue> node_selector;
+  Traced<std::string> toleration_key;
+  std::vector<Traced<Json>> tolerations;
+  Traced<std::string> image;
+  std::optional<Traced<Json>> command;
+  std::vector<Traced<std::string>> args;
+  std::vector<HoleValue> env;
+  std::optional<HoleValue> ports;
+  HoleValue resources;
+  std::optional<Traced<Json>> capabilities;
+  std::optional<SubTemplate<ProbeValues>> startup_probe, liveness_probe, readiness_probe;
+  std::optional<HoleValue> model_host_path, model_claim;
+  Traced<std::string> shared_memory, drain_config_map;
+};
+template <>
+inline constexpr auto kHolesOf<PodValues> = std::tuple{
+    Hole{"component", &PodValues::component},
+    Hole{"name", &PodValues::name},
+    Hole{"gang_label", &PodValues::gang_label},
+    Hole{"scheduler_name", &PodValues::scheduler_name},
+    Hole{"priority_class", &PodValues::priority_class},
+    Hole{"dns_policy", &PodValues::dns_policy},
+    Hole{"grace_period", &PodValues::grace_period},
+    Hole{"node_selector", &PodValues::node_selector},
+    Hole{"toleration_key", &PodValues::toleration_key},
+    Hole{"tolerations", &PodValues::tolerations},
+    Hole{"image", &PodValues::image},
+    Hole{"command", &PodValues::command},
+    Hole{"args", &PodValues::args},
+    Hole{"env", &PodValues::env},
+    Hole{"ports", &PodValues::ports},
+    Hole{"resources", &PodValues::resources},
+    Hole{"capabilities", &PodValues::capabilities},
+    Hole{"startup_probe", &PodValues::startup_probe},
+    Hole{"liveness_probe", &PodValues::liveness_probe},
+    Hole{"readiness_probe", &PodValues::readiness_probe},
+    Hole{"model_host_path", &PodValues::model_host_path},
+    Hole{"model_claim", &PodValues::model_claim},
+    Hole{"shared_memory", &PodValues::shared_memory},
+    Hole{"drain_config_map", &PodValues::drain_config_map},
+};
+
+struct DeploymentValues {
+  Traced<std::int64_t> replicas, progress_deadline;
+  Traced<std::string> name;
+  Traced<Json> max_surge, max_unavailable;  // a number or a percentage
+  SubTemplate<PodValues> pod;
+};
+template <>
+inline constexpr auto kHolesOf<DeploymentValues> = std::tuple{
+    Hole{"replicas", &DeploymentValues::replicas},
+    Hole{"progress_deadline", &DeploymentValues::progress_deadline},
+    Hole{"name", &DeploymentValues::name},
+    Hole{"max_surge", &DeploymentValues::max_surge},
+    Hole{"max_unavailable", &DeploymentValues::max_unavailable},
+    Hole{"pod", &DeploymentValues::pod},
+};
+
+struct GroupValues {
+  Traced<std::int64_t> replicas, size;
+  Traced<Json> max_surge, max_unavailable;  // a number or a percentage
+  SubTemplate<PodValues> leader, worker;
+};
+template <>
+inline constexpr auto kHolesOf<GroupValues> = std::tuple{
+    Hole{"replicas", &GroupValues::replicas},   Hole{"size", &GroupValues::size},
+    Hole{"max_surge", &GroupValues::max_surge}, Hole{"max_unavailable", &GroupValues::max_unavailable},
+    Hole{"leader", &GroupValues::leader},       Hole{"worker", &GroupValues::worker},
+};
+
+struct ServiceValues {
+  Traced<std::string> name;
+  std::optional<Traced<std::string>> server_component, worker_index;
+  Traced<std::int64_t> port;
+};
+template <>
+inline constexpr auto kHolesOf<ServiceValues> = std::tuple{
+    Hole{"name", &ServiceValues::name},
+    Hole{"server_component", &ServiceValues::server_component},
+    Hole{"worker_index", &ServiceValues::worker_index},
+    Hole{"port", &ServiceValues::port},
+};
+
+struct BudgetValues {
+  Traced<std::string> name;
+  std::optional<Traced<std::int64_t>> max_unavailable, min_available;
+  std::optional<Traced<std::string>> server_component, group_set;
+};
+template <>
+inline constexpr auto kHolesOf<BudgetValues> = std::tuple{
+    Hole{"name", &BudgetValues::name},
+    Hole{"max_unavailable", &BudgetValues::max_unavailable},
+    Hole{"min_available", &BudgetValues::min_available},
+    Hole{"server_component", &BudgetValues::server_component},
+    Hole{"group_set", &BudgetValues::group_set},
+};
+
+struct PodGroupValues {
+  Traced<std::int64_t> min_count;
+};
+template <>
+inline constexpr auto kHolesOf<PodGroupValues> = std::tuple{Hole{"min_count", &PodGroupValues::min_count}};
+
+/// All templates that are filled, with the holes that they may name: what lint compares them with.
+[[nodiscard]] std::vector<TemplateSchema> template_schemas();
+
+}  // namespace inference::render
