@@ -7,10 +7,9 @@
 #include "operator/runtime/informer.h"
 #include "operator/runtime/work_queue.h"
 
-namespace inference::runtime {
-
 /// The handlers that informers get: free functions from a change to the keys it concerns. Each `queue` outlives the
 /// informer it serves.
+namespace inference::runtime {
 
 /// Whether a change is worth a reconcile at all. Pure.
 using Predicate = std::function<bool(const Change&)>;
@@ -25,11 +24,8 @@ using Predicate = std::function<bool(const Change&)>;
                                            std::function<std::vector<client::ObjectRef>(const Json& object)> map,
                                            Predicate wanted = {});
 
-/// True unless only status or other unversioned parts changed: compares metadata.generation, labels, annotations and
-/// deletionTimestamp.
+/// True unless only status or other unversioned parts changed: compares metadata.generation, labels, annotations,
+/// deletionTimestamp and ownerReferences.
 [[nodiscard]] bool spec_or_metadata_changed(const Change& change);
-
-/// Namespace and name of an object; both empty if it has none.
-[[nodiscard]] client::ObjectRef ref_of(const Json& object);
 
 }  // namespace inference::runtime

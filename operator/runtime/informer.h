@@ -17,7 +17,7 @@ using ChangeHandler = std::function<void(const Change&)>;
 using ServedHandler = std::function<void(bool served)>;
 
 struct InformerOptions {
-  std::string kind;  // for logs and metrics, e.g. "Deployment"
+  std::string kind;  // for logs and metrics, e.g. "Deployment.apps" (two groups have a PodGroup)
   std::vector<Index> indexes;
   Transform transform = drop_managed_fields;
 };
@@ -55,8 +55,8 @@ class Informer {
   [[nodiscard]] bool wait_for_sync(TimePoint deadline, std::stop_token stop);
 
  private:
-  void notify(const Change& change);
-  void notify_served(bool served);
+  [[nodiscard]] ReflectorListener listener();
+  void run(std::stop_token stop);
 
   const InformerOptions options_;
   const std::unique_ptr<ListWatch> source_;

@@ -55,11 +55,12 @@ class Manager {
   /// after the last the caller must leave by _Exit.
   [[nodiscard]] std::expected<void, std::string> run(std::stop_token stop);
 
-  /// Where the health server listens while running; 0 when there is none.
-  [[nodiscard]] int health_port() const;
+  /// Where the health server listens while running; 0 when there is none. Thread-safe.
+  [[nodiscard]] int health_port() const { return health_port_; }
 
  private:
   [[nodiscard]] std::expected<void, std::string> wait_for_sync(std::stop_token stop);
+  void wait_for(std::stop_token stop);
   [[nodiscard]] std::expected<void, std::string> stop_all();
   [[nodiscard]] std::expected<void, std::string> alive() const;
   [[nodiscard]] std::expected<void, std::string> ready() const;
@@ -68,8 +69,9 @@ class Manager {
   const Surroundings surroundings_;
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<std::unique_ptr<Informer>> informers_;  // after controllers_: handlers use their queues
-  std::atomic<bool> working_ = false;                 // the workers have been started
-  std::unique_ptr<HealthServer> health_;              // last: its checks read the rest
+  std::atomic<int> health_port_ = 0;
+  std::atomic<bool> working_ = false;     // the workers have been started
+  std::unique_ptr<HealthServer> health_;  // last: its checks read the rest
 };
 
 }  // namespace inference::runtime

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "operator/client/api_error.h"
+#include "operator/client/api_client.h"
 #include "operator/runtime/metrics.h"
 
 namespace inference::runtime {
@@ -30,6 +30,9 @@ struct EventNote {
 
 /// Writes one events.k8s.io/v1 Event. Server-side apply fits: the name is ours, so a repeated write is the same write.
 using EventWriter = std::function<std::expected<void, client::ApiError>(const Json& event, std::stop_token stop)>;
+
+/// Writes through `api`, which outlives the writer. Needs the rights to create and patch events.
+[[nodiscard]] EventWriter event_writer(client::ApiClient& api);
 
 /// Tells users what happened, by events.k8s.io/v1 Events; never in the way of the work that it tells of.
 ///
@@ -52,7 +55,8 @@ class Recorder {
   void record(const Json& regarding, EventNote note);
 
   void start();
-  /// Takes no more, writes what waits until `deadline`, and ends. Whether all was written and the thread has ended.
+  /// Takes no more, tries to write what waits until `deadline`, and ends. Whether the thread has ended; it was asked to
+  /// if not.
   [[nodiscard]] bool stop(TimePoint deadline);
 
  private:
@@ -67,6 +71,8 @@ class Recorder {
   };
 
   void run(std::stop_token stop);
+  void write(const Json& event, std::stop_token stop);
+  [[nodiscard]] bool pause_before_retry(std::stop_token stop);
   [[nodiscard]] Json make_event(const Json& regarding, const EventNote& note);
   void forget_old_series_locked();
 

@@ -26,6 +26,8 @@ void drop_managed_fields(Json& object);
 /// must not block.
 struct ReflectorListener {
   std::function<void(const Change&)> on_change;
+  /// The store holds its first whole snapshot, and `on_change` has been called for all of it. Once.
+  std::function<void()> on_synced;
   /// The API server began (true) or ceased (false) to serve the kind; the first answer counts as well.
   std::function<void(bool served)> on_served;
 };
@@ -51,17 +53,19 @@ class Reflector {
   [[nodiscard]] bool has_synced() const { return synced_; }
   /// Whether the API server serves the kind, as far as known; true until it has said otherwise. Thread-safe.
   [[nodiscard]] bool served() const { return served_; }
-  /// The last failure in words, empty when the last request succeeded. Thread-safe.
+  /// The last failure in words, empty once a list has succeeded since. Thread-safe.
   [[nodiscard]] std::string last_error() const;
 
  private:
-  [[nodiscard]] reflector::Step list(const reflector::State& state, std::stop_token stop);
-  [[nodiscard]] reflector::Step watch(reflector::Watching state, std::stop_token stop);
+  [[nodiscard]] reflector::Step list(reflector::State state, std::stop_token stop);
+  [[nodiscard]] reflector::Step watch(reflector::Watching watching, std::stop_token stop);
   void apply(std::vector<reflector::StoreEvent> events);
+  void finish_snapshot();
   void publish(const Change& change);
+  [[nodiscard]] Object share(Json object) const;
   void note_state(const reflector::State& state);
-  void note_error(const client::ApiError& error, std::string_view while_doing);
-  void pause(const reflector::Step& step, std::stop_token stop);
+  void note_error(const client::ApiError& error, const reflector::State& state);
+  void pause(reflector::Pause kind, std::optional<std::chrono::seconds> at_least, std::stop_token stop);
 
   const Settings settings_;
   ListWatch& source_;

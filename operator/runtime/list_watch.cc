@@ -1,0 +1,28 @@
+#include "operator/runtime/list_watch.h"
+
+namespace inference::runtime {
+
+ApiListWatch::ApiListWatch(client::ApiClient& api, client::Resource resource, Selection selection)
+    : api_(api), resource_(std::move(resource)), selection_(std::move(selection)) {}
+
+std::expected<client::ListPage, client::ApiError> ApiListWatch::list(const std::string& continue_token,
+                                                                     std::stop_token stop) {
+  client::ListOptions options;
+  options.ns = selection_.ns;
+  options.label_selector = selection_.label_selector;
+  options.continue_token = continue_token;
+  return api_.list(resource_, options, stop);
+}
+
+std::expected<client::WatchEnd, client::ApiError> ApiListWatch::watch(
+    const std::string& resource_version, std::chrono::seconds timeout,
+    const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) {
+  client::WatchOptions options;
+  options.ns = selection_.ns;
+  options.label_selector = selection_.label_selector;
+  options.resource_version = resource_version;
+  options.timeout = timeout;
+  return api_.watch(resource_, options, on_event, stop);
+}
+
+}  // namespace inference::runtime

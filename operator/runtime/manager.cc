@@ -1,0 +1,126 @@
+#include "operator/runtime/manager.h"
+
+#include <algorithm>
+
+#include "base/logging.h"
+
+namespace inference::runtime {
+namespace {
+
+// As apimachinery prints a GroupKind; the kind alone does not tell the two PodGroups apart.
+std::string group_kind(const client::Resource& resource) {
+  return resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;
+}
+
+}  // namespace
+
+Manager::Manager(ManagerOptions options, Surroundings surroundings)
+    : options_(std::move(options)), surroundings_(surroundings) {}
+
+Manager::~Manager() = default;
+
+Informer& Manager::watch(const client::Resource& resource, Selection selection, std::vector<Index> indexes) {
+  auto source = std::make_unique<ApiListWatch>(surroundings_.api, resource, std::move(selection));
+  return add(std::make_unique<Informer>(
+      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes), .transform = drop_managed_fields},
+      std::move(source), surroundings_.metrics, surroundings_.clock, surroundings_.random));
+}
+
+Informer& Manager::add(std::unique_ptr<Informer> informer) {
+  return *informers_.emplace_back(std::move(informer));
+}
+
+Controller& Manager::add(std::unique_ptr<Controller> controller) {
+  return *controllers_.emplace_back(std::move(controller));
+}
+
+Controller& Manager::add_controller(ControllerOptions options, std::unique_ptr<Reconciler> reconciler) {
+  return add(std::make_unique<Controller>(std::move(options), std::move(reconciler), surroundings_.metrics,
+                                          surroundings_.clock));
+}
+
+std::expected<void, std::string> Manager::run(std::stop_token stop) {
+  if (options_.health_address.has_value()) {
+    auto server =
+        HealthServer::start(*options_.health_address, {.alive = [this] { return alive(); },
+                                                       .ready = [this] { return ready(); },
+                                                       .metrics = [this] { return surroundings_.metrics.to_text(); }});
+    if (!server.has_value()) return std::unexpected(server.error());
+    health_ = std::move(*server);
+    health_port_ = health_->port();
+    log::info("health server listens", {{"port", std::to_string(health_->port())}});
+  }
+  surroundings_.recorder.start();
+  for (const auto& informer : informers_) informer->start();
+
+  std::expected<void, std::string> synced = wait_for_sync(stop);
+  if (synced.has_value() && !stop.stop_requested()) {
+    // Every cache is whole: a reconciler that finds no child may conclude that there is none.
+    for (const auto& controller : controllers_) controller->start();
+    working_ = true;
+    log::info("caches are synced, workers started");
+    wait_for(stop);
+  }
+  auto stopped = stop_all();
+  return synced.has_value() ? stopped : synced;
+}
+
+std::expected<void, std::string> Manager::wait_for_sync(std::stop_token stop) {
+  const TimePoint deadline = surroundings_.clock.now() + options_.sync_timeout;
+  for (const auto& informer : informers_) {
+    if (informer->wait_for_sync(deadline, stop)) continue;
+    if (stop.stop_requested()) return {};
+    const std::string cause = informer->last_error();
+    return std::unexpected("could not list " + informer->kind() +
+                           " in time: " + (cause.empty() ? "the list was never complete" : cause));
+  }
+  return {};
+}
+
+void Manager::wait_for(std::stop_token stop) {
+  // Bounded waits in a loop: the clock needs a deadline, and an hour costs nothing.
+  while (sleep(surroundings_.clock, std::chrono::hours{1}, stop)) {
+  }
+}
+
+std::expected<void, std::string> Manager::stop_all() {
+  log::info("stopping");
+  working_ = false;
+  const TimePoint deadline = surroundings_.clock.now() + options_.stop_timeout;
+  for (const auto& informer : informers_) informer->request_stop();
+  for (const auto& controller : controllers_) controller->request_stop();
+  std::string hanging;
+  for (const auto& controller : controllers_) {
+    if (!controller->wait_stopped(deadline)) hanging += " controller " + controller->name();
+  }
+  for (const auto& informer : informers_) {
+    if (!informer->wait_stopped(deadline)) hanging += " reflector " + informer->kind();
+  }
+  // After the workers, who record: what they said last is written too.
+  if (!surroundings_.recorder.stop(deadline)) hanging += " event recorder";
+  health_port_ = 0;
+  health_.reset();
+  if (!hanging.empty()) return std::unexpected("did not stop in time:" + hanging);
+  log::info("stopped");
+  return {};
+}
+
+std::expected<void, std::string> Manager::alive() const {
+  if (!working_) return {};
+  for (const auto& controller : controllers_) {
+    if (controller->alive() < controller->workers()) {
+      return std::unexpected("controller " + controller->name() + " has lost a worker");
+    }
+  }
+  return {};
+}
+
+std::expected<void, std::string> Manager::ready() const {
+  for (const auto& informer : informers_) {
+    if (!informer->has_synced()) return std::unexpected("waiting for the first list of " + informer->kind());
+  }
+  if (!working_) return std::unexpected("the workers do not run");
+  return {};
+}
+
+}  // namespace inference::runtime
