@@ -1,0 +1,235 @@
+#include "crd/schema_validator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "crd/integer.h"
+
+namespace inference::crd {
+namespace {
+
+constexpr std::size_t kMostErrors = 100;
+constexpr std::size_t kLongestQuote = 64;
+
+// `text` without control characters, at most kLongestQuote bytes (cut between characters).
+std::string quotable(std::string_view text) {
+  std::string result(text.substr(0, kLongestQuote));
+  if (text.size() > kLongestQuote) {
+    while (!result.empty() && (static_cast<unsigned char>(text[result.size()]) & 0xC0) == 0x80) result.pop_back();
+    result += "...";
+  }
+  const std::string quoted = Json(result).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::size_t count_code_points(std::string_view text) {
+  const auto continues =
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; });
+  return text.size() - static_cast<std::size_t>(continues);
+}
+
+std::string describe(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::string:
+      return "the string \"" + quotable(value.get_ref<const std::string&>()) + "\"";
+    case Json::value_t::boolean:
+      return value.get<bool>() ? "the boolean true" : "the boolean false";
+    default:
+      return "the number " + value.dump();
+  }
+}
+
+std::string_view describe(Schema::Type type) {
+  switch (type) {
+    case Schema::Type::kObject:
+      return "an object";
+    case Schema::Type::kArray:
+      return "a list";
+    case Schema::Type::kString:
+      return "a string";
+    case Schema::Type::kInteger:
+      return "an integer";
+    case Schema::Type::kBoolean:
+      return "a boolean";
+    case Schema::Type::kIntOrString:
+      return "an integer or a string";
+    case Schema::Type::kAny:
+      break;
+  }
+  return "a value";
+}
+
+bool has_type(Schema::Type type, const Json& value) {
+  switch (type) {
+    case Schema::Type::kObject:
+      return value.is_object();
+    case Schema::Type::kArray:
+      return value.is_array();
+    case Schema::Type::kString:
+      return value.is_string();
+    case Schema::Type::kInteger:
+      return as_integer(value).has_value();
+    case Schema::Type::kBoolean:
+      return value.is_boolean();
+    case Schema::Type::kIntOrString:
+      return value.is_string() || as_integer(value).has_value();
+    case Schema::Type::kAny:
+      break;
+  }
+  return true;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string result;
+  for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+class Validator {
+ public:
+  void check(const Schema& schema, const Json& value, const std::string& path) {
+    if (!has_type(schema.type, value)) {
+      add_wrong_type(schema, value, path);
+      return;
+    }
+    if (value.is_string()) check_string(schema, value.get_ref<const std::string&>(), path);
+    if (value.is_number()) check_number(schema, value, path);
+    if (value.is_array()) check_array(schema, value, path);
+    if (value.is_object()) check_object(schema, value, path);
+    for (const auto& [rule, field_path] : schema.rules) {
+      if (!rule->holds(value)) add(join_path(path, field_path), std::string(rule->message));
+    }
+  }
+
+  FieldErrors take() { return std::move(errors_); }
+
+ private:
+  // One fault a path: an empty name is also no DNS label, but saying so twice helps nobody.
+  void add(std::string path, std::string message) {
+    if (errors_.size() >= kMostErrors || std::ranges::find(errors_, path, &FieldError::path) != errors_.end()) return;
+    errors_.push_back({std::move(path), std::move(message)});
+  }
+
+  static std::string join_path(const std::string& path, const std::string& relative) {
+    return path.empty() && relative.starts_with('.') ? relative.substr(1) : path + relative;
+  }
+
+  static std::string child_path(const std::string& path, const std::string& name) {
+    return path.empty() ? quotable(name) : path + "." + quotable(name);
+  }
+
+  void add_wrong_type(const Schema& schema, const Json& value, const std::string& path) {
+    // A number that is too large to be read as an integer is too large first of all.
+    if (value.is_number() && schema.maximum && value.get<double>() > static_cast<double>(*schema.maximum)) {
+      add(path, "must be at most " + std::to_string(*schema.maximum));
+    } else if (value.is_number() && schema.minimum && value.get<double>() < static_cast<double>(*schema.minimum)) {
+      add(path, "must be at least " + std::to_string(*schema.minimum));
+    } else {
+      // `Off`, `yes` and 0.90 are no strings in YAML, and who wrote them sees a string there.
+      const bool needs_quotes = schema.type == Schema::Type::kString && (value.is_boolean() || value.is_number());
+      add(path, "must be " + std::string(describe(schema.type)) + ", not " + describe(value) +
+                    (needs_quotes ? " (quotes make it one)" : ""));
+    }
+  }
+
+  void check_string(const Schema& schema, const std::string& text, const std::string& path) {
+    if (!schema.enumeration.empty() && std::ranges::find(schema.enumeration, text) == schema.enumeration.end()) {
+      add(path, "must be one of " + join(schema.enumeration) + ", not \"" + quotable(text) + "\"");
+      return;
+    }
+    const std::size_t length = count_code_points(text);
+    if (length < schema.min_length) {
+      add(path, schema.min_length == 1 ? "must not be empty"
+                                       : "must have at least " + std::to_string(schema.min_length) + " characters");
+      return;
+    }
+    if (schema.max_length && length > *schema.max_length) {
+      add(path, "must have at most " + std::to_string(*schema.max_length) + " characters");
+      return;  // and is too long to be matched
+    }
+    if (schema.pattern && !schema.pattern->found_in(text)) {
+      add(path, "must match " + schema.pattern_text + ", unlike \"" + quotable(text) + "\"");
+    }
+  }
+
+  void check_number(const Schema& schema, const Json& value, const std::string& path) {
+    const auto number = as_integer(value);
+    if (!number) return;  // only of a node that takes any value
+    if (schema.minimum && *number < *schema.minimum) add(path, "must be at least " + std::to_string(*schema.minimum));
+    if (schema.maximum && *number > *schema.maximum) add(path, "must be at most " + std::to_string(*schema.maximum));
+  }
+
+  void check_array(const Schema& schema, const Json& list, const std::string& path) {
+    const std::size_t most = schema.max_items.value_or(list.size());
+    if (list.size() > most) add(path, "must have at most " + std::to_string(most) + " items");
+    if (!schema.items) return;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < std::min(most, list.size()); ++i) {
+      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      check(*schema.items, list[i], item_path);
+      if (!schema.list_map_keys.empty() && list[i].is_object()) check_key(schema, list[i], item_path, seen);
+    }
+  }
+
+  void check_key(const Schema& schema, const Json& item, const std::string& path, std::set<std::string>& seen) {
+    Json key = Json::array();
+    for (const std::string& name : schema.list_map_keys) key.push_back(item.value(name, Json()));
+    if (!seen.insert(key.dump(-1, ' ', false, Json::error_handler_t::replace)).second) {
+      add(path, "has the same " + join(schema.list_map_keys) + " as an item before it");
+    }
+  }
+
+  void check_object(const Schema& schema, const Json& object, const std::string& path) {
+    for (const std::string& name : schema.required) {
+      if (const auto found = object.find(name); found == object.end() || found->is_null())
+        add(child_path(path, name), "is required");
+    }
+    if (schema.max_properties && object.size() > *schema.max_properties) {
+      add(path, "must have at most " + std::to_string(*schema.max_properties) + " fields");
+      return;
+    }
+    const bool closed = schema.type == Schema::Type::kObject && !schema.preserves_unknown_fields;
+    for (const auto& [name, value] : object.items()) {
+      const Schema* known = schema.child(name);
+      if (known != nullptr) {
+        if (!value.is_null()) check(*known, value, child_path(path, name));
+      } else if (closed) {
+        add(child_path(path, name), "unknown field");
+      }
+    }
+  }
+
+  FieldErrors errors_;
+};
+
+}  // namespace
+
+FieldErrors validate(const Schema& schema, const Json& value, const std::string& path) {
+  Validator validator;
+  validator.check(schema, value, path);
+  return validator.take();
+}
+
+void drop_nulls(const Schema& schema, Json& value) {
+  if (value.is_array() && schema.items) {
+    for (Json& item : value) drop_nulls(*schema.items, item);
+  }
+  if (!value.is_object()) return;
+  for (auto field = value.begin(); field != value.end();) {
+    const Schema* known = schema.child(field.key());
+    if (known != nullptr && field->is_null()) {
+      field = value.erase(field);
+      continue;
+    }
+    if (known != nullptr) drop_nulls(*known, *field);
+    ++field;
+  }
+}
+
+}  // namespace inference::crd
