@@ -25,7 +25,7 @@ struct ObjectMeta {
 struct InferenceDeployment {
   ObjectMeta metadata;
   InferenceDeploymentSpec spec;
-  Json spec_json;  // the same, untouched: what is merged over the profile's defaults
+  Json spec_json;  // the same as JSON, without nulls: what is merged over the profile's defaults
 };
 
 /// Defaults of the platform team, taken where an InferenceDeployment says nothing. Has no model, parallelism, nodes,
