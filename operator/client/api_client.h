@@ -22,6 +22,7 @@
 namespace inference::client {
 
 class Credentials;
+struct ApiRequest;
 
 /// The server-side apply field manager of everything that we write.
 inline constexpr std::string_view kFieldManager = "inference-operator";
@@ -37,7 +38,7 @@ struct ListOptions {
   std::string ns = {};  // empty: all namespaces
   std::string label_selector = {};
   std::string field_selector = {};
-  std::int64_t limit = 500;      // objects a page; 0: all at once
+  std::int64_t limit = 500;           // objects a page; 0: all at once
   std::string continue_token = {};    // from the page before
   std::string resource_version = {};  // "0": whatever the server's cache has; empty: the most recent
 };
@@ -104,9 +105,9 @@ struct ClientOptions {
 /// cached credentials.
 ///
 /// Every call blocks, is bounded in time and ends within milliseconds of a stop. 429 and 503 with Retry-After are
-/// waited for and sent again (the server did not execute them), within ClientOptions::max_retry_wait. A 401 with a
-/// token from a file or plugin reads it afresh and tries once more. Nothing else is retried: that is the caller's
-/// decision.
+/// waited for and sent again (the server has not executed them) within ClientOptions::max_retry_wait, except for
+/// create. A 401 with a token from a file or plugin reads it afresh and tries once more. Nothing else is retried: that
+/// is the caller's decision.
 class ApiClient {
  public:
   /// Reads certificates and connects lazily: an unreachable server is found by the first call, unusable configuration
@@ -148,8 +149,17 @@ class ApiClient {
   [[nodiscard]] std::expected<Json, ApiError> get_raw(std::string_view path, std::stop_token stop);
 
  private:
-  struct Call;
-  [[nodiscard]] std::expected<Json, ApiError> execute(Call call, std::stop_token stop);
+  /// Credentials, time limits and the client's own headers for one attempt.
+  [[nodiscard]] std::expected<HttpRequest, ApiError> prepare(const ApiRequest& request, const std::stop_token& stop);
+  /// Sends until there is an answer that need not be sent again for. `attempt` sends once.
+  template <typename T, typename Attempt>
+  [[nodiscard]] std::expected<T, ApiError> with_retries(const ApiRequest& request, const std::stop_token& stop,
+                                                        Attempt attempt);
+  /// The body of a 2xx answer.
+  [[nodiscard]] std::expected<std::string, ApiError> call(const std::expected<ApiRequest, ApiError>& request,
+                                                          const std::stop_token& stop);
+  [[nodiscard]] std::expected<Json, ApiError> call_json(const std::expected<ApiRequest, ApiError>& request,
+                                                        const std::stop_token& stop);
 
   std::unique_ptr<HttpTransport> transport_;
   std::shared_ptr<Credentials> credentials_;

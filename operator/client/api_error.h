@@ -24,7 +24,7 @@ struct ApiError {
     kBadRequest,   // refused before sending: a name or header that can't be sent safely
   };
   Kind kind = Kind::kStatus;
-  int code = 0;         // HTTP status, 0 when there was none
+  int code = 0;              // HTTP status, 0 when there was none
   std::string reason = {};   // Status.reason ("NotFound", "Conflict" …), empty when there was none
   std::string message = {};  // for people; never contains credentials
   /// What the server asked to wait: the Retry-After header in seconds, else Status.details.retryAfterSeconds.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "operator/client/secret.h"
 
 namespace inference::client {
@@ -27,7 +28,7 @@ struct ExecPlugin {
   std::vector<std::pair<std::string, std::string>> env = {};  // added to our own environment
   std::string install_hint = {};                              // shown when the command is missing
   bool provide_cluster_info = false;
-  std::string cluster_name = {};
+  Json cluster_config = nullptr;  // the cluster's extension client.authentication.k8s.io/exec, for the plugin
 };
 
 /// All that is needed to talk to one API server as one user. Plain data, made by the kubeconfig or in-cluster loader.

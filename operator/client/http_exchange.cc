@@ -69,8 +69,12 @@ void HttpExchange::abandon() {
 HttpExchange::Step HttpExchange::next_step(std::unique_lock<std::mutex>& lock, const Limits& limits,
                                            TimePoint last_progress, Clock& clock, const std::stop_token& stop) {
   for (;;) {
-    // First, so that a stream which never pauses can be stopped too.
+    // First, so that a stream which never pauses can be ended too.
     if (stop.stop_requested()) return {.end = HttpEnd{HttpEnd::Kind::kCancelled, "cancelled"}};
+    const TimePoint now = clock.now();
+    if (!end_ && limits.give_up_at && now >= *limits.give_up_at) {
+      return {.end = HttpEnd{HttpEnd::Kind::kTotalTimeout, "the answer was not complete in time"}};
+    }
     if (head_) {
       head_taken_ = true;
       return {.head = std::exchange(head_, std::nullopt)};
@@ -81,10 +85,6 @@ HttpExchange::Step HttpExchange::next_step(std::unique_lock<std::mutex>& lock, c
       return {.bytes = std::exchange(pending_, {}), .resume = std::exchange(resume_, nullptr)};
     }
     if (end_) return {.end = *end_};
-    const TimePoint now = clock.now();
-    if (limits.give_up_at && now >= *limits.give_up_at) {
-      return {.end = HttpEnd{HttpEnd::Kind::kTotalTimeout, "the answer was not complete in time"}};
-    }
     const TimePoint idle_at = last_progress + limits.idle_timeout;
     if (now >= idle_at) {
       return {.end = HttpEnd{HttpEnd::Kind::kIdleTimeout, head_taken_ ? "the server fell silent" : "no answer came"}};

@@ -10,7 +10,7 @@ namespace inference::client {
 struct ServerUrl {
   std::string scheme = {};  // "http" or "https", lower case
   std::string host = {};    // a name or an IPv4 address; IPv6 literals without their brackets
-  int port = 0;        // the scheme's default when none is given
+  int port = 0;             // the scheme's default when none is given
   std::string path = {};    // without trailing slash; empty for the root
 
   [[nodiscard]] bool is_tls() const { return scheme == "https"; }

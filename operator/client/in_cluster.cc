@@ -1,0 +1,35 @@
+#include "operator/client/in_cluster.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "operator/client/server_url.h"
+
+namespace inference::client {
+
+std::expected<ClientConfig, ConfigError> in_cluster_config(std::string_view host, std::string_view port,
+                                                           std::string_view folder) {
+  if (host.empty() || port.empty()) {
+    return std::unexpected(
+        ConfigError{"not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"});
+  }
+  const std::string address = host.find(':') == std::string_view::npos ? std::string(host) : "kubernetes.default.svc";
+  ClientConfig config{.server = "https://" + address + ":" + std::string(port)};
+  if (auto url = parse_server_url(config.server); !url) {
+    return std::unexpected(ConfigError{"KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: " + url.error()});
+  }
+  const std::string base(folder);
+  config.certificate_authority.file = base + "/ca.crt";
+  config.token_file = base + "/token";
+  for (const std::string& path : {config.token_file, config.certificate_authority.file}) {
+    if (!std::ifstream(path))
+      return std::unexpected(ConfigError{path + ": can't be read; does the pod mount its service account?"});
+  }
+  std::ifstream file(base + "/namespace");
+  std::string ns{std::istreambuf_iterator<char>(file), {}};
+  while (!ns.empty() && (ns.back() == '\n' || ns.back() == ' ')) ns.pop_back();
+  if (!ns.empty()) config.default_namespace = std::move(ns);
+  return config;
+}
+
+}  // namespace inference::client
