@@ -14,18 +14,18 @@ namespace inference::render {
 
 /// The line that a leaf comes from, and why that line exists.
 struct Origin {
-  std::string place;  // "templates/deployment.yaml:12"; empty for a leaf that no template wrote (spec.podTemplate)
-  Why why;
+  std::string place = {};  // "templates/deployment.yaml:12"; empty for a leaf that no template wrote (spec.podTemplate)
+  Why why = {};
 };
 
 /// Why one leaf of a rendered object is there (origin) and has this value (reason; none when the template holds the
 /// constant).
 struct Explanation {
-  std::string pointer;  // JSON pointer into the object
-  std::string path;     // for people: spec.template.spec.containers[name=engine].image
-  Json value;           // a scalar, {} or []
-  Origin origin;
-  std::optional<Reason> reason;
+  std::string pointer;    // JSON pointer into the object
+  std::string path = {};  // for people: spec.template.spec.containers[name=engine].image
+  Json value = {};        // a scalar, {} or []
+  Origin origin = {};
+  std::optional<Reason> reason = {};
 };
 
 struct ExplainedObject {

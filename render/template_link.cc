@@ -10,9 +10,8 @@ namespace {
 
 using Kind = TemplateNode::Kind;
 
-/// Nodes of one tree with all its includes in place. The largest real one has some 300; this is far from both harm and
-/// need.
-constexpr std::size_t kMaxExpandedNodes = 20'000;
+/// Nodes of one tree with all its includes in place. The largest real one has some 300.
+constexpr std::size_t kMaxExpandedNodes = 5'000;
 
 class Linker {
  public:

@@ -12,8 +12,8 @@ namespace inference::render {
 
 /// Why a line exists: the text of its `# why: …` or `# why[ref]: …` comment, own or inherited from the node above it.
 struct Why {
-  std::string text;
-  std::string ref;       // "KEP-753", "sec 7.4" …; empty when none was given
+  std::string text = {};
+  std::string ref = {};  // "KEP-753", "sec 7.4" …; empty when none was given
   std::size_t line = 0;  // of the node whose comment it is; 0 when there is no reason at all (a lint fault)
   bool own = false;      // false when inherited
 };

@@ -11,10 +11,10 @@ namespace inference::render {
 /// Why a value is what it is: the half of an explanation that the decision knows. The other half, why the line exists,
 /// is the template's.
 struct Reason {
-  std::string rule;                 // snake_case name of the rule that decided
-  std::string text;                 // why it has this value, a plain clause
-  std::vector<std::string> inputs;  // what the rule looked at, as paths: "spec.replicas"
-  std::string source;               // "templates/engines/vllm.yaml:31" when the text comes from a data file; else empty
+  std::string rule = {};                 // snake_case name of the rule that decided
+  std::string text = {};                 // why it has this value, a plain clause
+  std::vector<std::string> inputs = {};  // what the rule looked at, as paths: "spec.replicas"
+  std::string source = {};  // "templates/engines/vllm.yaml:31" when the text comes from a data file; else empty
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 
@@ -37,7 +37,7 @@ struct Part {
 struct HoleValue {
   Json value;
   Reason reason;
-  std::vector<Part> parts;
+  std::vector<Part> parts = {};
 };
 
 /// A hole that is filled by another template with its own values: the leader's and the worker's pod of one
