@@ -89,7 +89,7 @@ func etcdArgs(c *cluster) []string {
 		"--peer-cert-file=" + c.pki("etcd.crt"), "--peer-key-file=" + c.pki("etcd.key"),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.pki("ca.crt"),
 		// A single member waits for nobody: with the default of 1 s the election is most of the start.
-		"--heartbeat-interval=10", "--election-timeout=100",
+		"--heartbeat-interval=50", "--election-timeout=250",
 		"--log-level=warn",
 	}
 }

@@ -68,6 +68,10 @@ func waitForLock(ctx context.Context, path string, limit time.Duration, waiting 
 
 // pollUntil calls done every 20 ms until it says true. The error is errInterrupted or os.ErrDeadlineExceeded.
 func pollUntil(ctx context.Context, limit time.Duration, done func() bool) error {
+	return pollEvery(ctx, 20*time.Millisecond, limit, done)
+}
+
+func pollEvery(ctx context.Context, pause, limit time.Duration, done func() bool) error {
 	deadline := time.After(limit)
 	for !done() {
 		select {
@@ -75,7 +79,7 @@ func pollUntil(ctx context.Context, limit time.Duration, done func() bool) error
 			return errInterrupted
 		case <-deadline:
 			return os.ErrDeadlineExceeded
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 	return nil

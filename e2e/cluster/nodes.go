@@ -57,13 +57,18 @@ func fakeNode(index, gpus int) object {
 	}
 }
 
-func (c *cluster) createNodes(ctx context.Context, first, count int) error {
-	for index := first; index < first+count; index++ {
-		if err := c.create(ctx, "/api/v1/nodes", fakeNode(index, c.GPUs), nil); err != nil {
-			return err
+// createNodes makes count new nodes and returns their names.
+func (c *cluster) createNodes(ctx context.Context, count int) ([]string, error) {
+	var names []string
+	for range count {
+		fake := fakeNode(c.NextNode, c.GPUs)
+		if err := c.create(ctx, "/api/v1/nodes", fake, nil); err != nil {
+			return names, errors.Join(err, c.save())
 		}
+		c.NextNode++
+		names = append(names, objectName(fake))
 	}
-	return nil
+	return names, c.save()
 }
 
 type node struct {
@@ -104,21 +109,10 @@ func (c *cluster) addNodes(ctx context.Context, count int, say *progress) ([]str
 	if err != nil {
 		return nil, err
 	}
-	ready, first := 0, 0
-	for _, each := range nodes {
-		if each.ready() {
-			ready++
-		}
-		if index, err := strconv.Atoi(strings.TrimPrefix(each.Metadata.Name, nodePrefix)); err == nil {
-			first = max(first, index+1) // never reuse the name of a node that is there
-		}
-	}
-	if err := c.createNodes(ctx, first, count); err != nil {
-		return nil, err
-	}
-	var names []string
-	for index := first; index < first+count; index++ {
-		names = append(names, nodePrefix+strconv.Itoa(index))
+	ready := len(nodes) - len(slices.DeleteFunc(nodes, node.ready))
+	names, err := c.createNodes(ctx, count)
+	if err != nil {
+		return names, err
 	}
 	return names, newSupervisor(c, say).awaitNodes(ctx, ready+count)
 }

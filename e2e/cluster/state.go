@@ -19,9 +19,10 @@ type cluster struct {
 	Name         string         `json:"name"`
 	Bin          string         `json:"bin"` // folder of the programs
 	Ports        map[string]int `json:"ports"`
-	Without      []string       `json:"without"` // components that were left out
-	Nodes        int            `json:"nodes"`   // at `up`
-	GPUs         int            `json:"gpus"`    // per node
+	Without      []string       `json:"without"`  // components that were left out
+	Nodes        int            `json:"nodes"`    // at `up`
+	NextNode     int            `json:"nextNode"` // a name is never given twice: pods of a removed node linger
+	GPUs         int            `json:"gpus"`     // per node
 	FeatureGates string         `json:"featureGates"`
 	Token        string         `json:"-"` // the administrator's; only in files of mode 0600 below the state folder
 }

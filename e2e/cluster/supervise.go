@@ -13,6 +13,9 @@ import (
 // startLimit bounds each wait of a start. It is generous: the machine may be compiling at the same time.
 const startLimit = 2 * time.Minute
 
+// askPause is between two questions to a component that is starting: the questions must not be what keeps it busy.
+const askPause = 100 * time.Millisecond
+
 // supervisor starts components and watches over those that it started: whatever it waits for, the wait ends with a
 // clear error when one of them dies.
 type supervisor struct {
@@ -55,7 +58,7 @@ func (s *supervisor) launch(each component) error {
 func (s *supervisor) await(ctx context.Context, what string, done func() (bool, error)) error {
 	var last error // why it is not done yet
 	var death error
-	err := pollUntil(ctx, startLimit, func() bool {
+	err := pollEvery(ctx, askPause, startLimit, func() bool {
 		if death = s.death(); death != nil {
 			return true
 		}

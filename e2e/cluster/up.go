@@ -134,7 +134,7 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 			return err
 		}
 	}
-	if err := c.createNodes(ctx, 0, c.Nodes); err != nil {
+	if _, err := c.createNodes(ctx, c.Nodes); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(others, func(each component) bool { return each.name == "lws" }) {
