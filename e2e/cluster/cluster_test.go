@@ -65,7 +65,7 @@ func TestRemainsOfADeadRunAreStoppedAndRemoved(t *testing.T) {
 	if _, err := os.Stat(c.state); !os.IsNotExist(err) {
 		t.Error("the state is still there")
 	}
-	if !strings.Contains(said.String(), "stopped 1 process") || strings.Count(said.String(), "\n") != 1 {
+	if !strings.Contains(said.String(), "stopped 1 of its processes") || strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("said %q", said.String())
 	}
 }

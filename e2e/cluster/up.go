@@ -47,7 +47,9 @@ func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
 	if err := s.bringUp(ctx, o.port); err != nil {
 		s.releasePorts()
 		stopped, stopErr := c.stopAll(say)
-		say.note("stopped the %d processes that were started; their logs are in %s", stopped, c.path("logs"))
+		if stopped > 0 {
+			say.note("stopped what was started (%d); the logs are in %s", stopped, c.path("logs"))
+		}
 		return nil, errors.Join(err, stopErr, removeState(o.state, keepLogs))
 	}
 	say.note("%-46s %6.1f s", "cluster "+c.Name+" is up", time.Since(begin).Seconds())
@@ -99,7 +101,7 @@ func clearRemains(state string, say *progress) error {
 		return err
 	}
 	if stopped > 0 || !onlyLogs(entries) {
-		say.note("cleaned up after an earlier run: stopped %d processes, removed its state", stopped)
+		say.note("cleaned up after an earlier run: stopped %d of its processes, removed its state", stopped)
 	}
 	return removeState(state, nothing)
 }
