@@ -244,25 +244,29 @@ TEST_F(ApiClientTest, RefusesConfigurationThatCannotWork) {
 
 class WatchTest : public ApiClientTest {
  protected:
-  /// Watches pods of a server that answers with `act`; `log` tells the events and the end.
-  std::expected<WatchEnd, ApiError> watch(const FakeHttpServer::Handler& act, Duration idle_timeout = 20s) {
+  /// Watches pods of a server that answers with `act`; `log_` tells the events.
+  std::expected<WatchEnd, ApiError> watch(const FakeHttpServer::Handler& act) {
     FakeHttpServer server(act);
-    auto client = connect(server);
-    return client->watch(kPod, {.resource_version = "1", .idle_timeout = idle_timeout},
-                         [this](WatchEvent event) { record(event); }, {});
+    auto client = ApiClient::make({.server = server.url()}, fake_clock_);
+    EXPECT_TRUE(client) << client.error().message;
+    return (*client)->watch(kPod, {.resource_version = "1"}, [this](const WatchEvent& event) { record(event); }, {});
   }
   void record(const WatchEvent& event) {
     if (const auto* added = std::get_if<Added>(&event))
       log_ += "added " + added->object["metadata"]["name"].get<std::string>() + ";";
     if (const auto* bookmark = std::get_if<Bookmark>(&event)) log_ += "bookmark " + bookmark->resource_version + ";";
     if (const auto* error = std::get_if<WatchError>(&event)) log_ += "error " + std::to_string(error->error.code) + ";";
+    ++delivered_;
+    delivered_.notify_all();
   }
   static std::string event(const std::string& type, const Json& object) {
     return Json{{"type", type}, {"object", object}}.dump() + "\n";
   }
   static std::string added(const std::string& name) { return event("ADDED", {{"metadata", {{"name", name}}}}); }
 
+  FakeClock fake_clock_;
   std::string log_;
+  std::atomic<int> delivered_{0};
 };
 
 TEST_F(WatchTest, DeliversEventsSplitOverChunks) {
@@ -275,13 +279,12 @@ TEST_F(WatchTest, DeliversEventsSplitOverChunks) {
   ASSERT_TRUE(end) << end.error().to_string();
   EXPECT_EQ(end->kind, WatchEnd::Kind::kComplete);
   EXPECT_EQ(log_, "added a;added b;bookmark 5;");
-  EXPECT_EQ(observed_, "watch 200;");
 }
 
 TEST_F(WatchTest, TellsItsEndsApart) {
   struct Case {
     const char* name;
-    void (*act)(FakeConnection&);
+    std::function<void(FakeConnection&)> act;
     WatchEnd::Kind kind;
   };
   const Case cases[] = {
@@ -290,7 +293,11 @@ TEST_F(WatchTest, TellsItsEndsApart) {
       {"complete in an event", [](FakeConnection& c) { c.chunk(R"({"type":)"), c.end_chunked(); },
        WatchEnd::Kind::kMalformed},
       {"garbage", [](FakeConnection& c) { c.chunk("garbage\n"), c.wait_until_closed(); }, WatchEnd::Kind::kMalformed},
-      {"silence", [](FakeConnection& c) { c.wait_until_closed(); }, WatchEnd::Kind::kIdleTimeout},
+      {"silence",
+       [this](FakeConnection& c) {
+         while (!c.wait_until_closed(5ms)) fake_clock_.advance(100s);
+       },
+       WatchEnd::Kind::kIdleTimeout},
       {"error",
        [](FakeConnection& c) {
          c.chunk(event("ERROR", {{"code", 410}}) + added("late")), c.wait_until_closed();
@@ -299,14 +306,13 @@ TEST_F(WatchTest, TellsItsEndsApart) {
   };
   for (const Case& one : cases) {
     log_.clear();
-    const auto end = watch(
-        [&](FakeConnection& connection, const FakeRequest&) {
-          connection.begin_chunked(200);
-          connection.chunk(added("a"));
-          connection.wait_until_closed(20ms);  // so that the event has arrived before a cut
-          one.act(connection);
-        },
-        one.kind == WatchEnd::Kind::kIdleTimeout ? Duration{300ms} : Duration{20s});
+    delivered_ = 0;
+    const auto end = watch([&](FakeConnection& connection, const FakeRequest&) {
+      connection.begin_chunked(200);
+      connection.chunk(added("a"));
+      delivered_.wait(0);
+      one.act(connection);
+    });
     ASSERT_TRUE(end) << one.name << ": " << end.error().to_string();
     EXPECT_EQ(static_cast<int>(end->kind), static_cast<int>(one.kind)) << one.name << ": " << end->detail;
     EXPECT_EQ(log_, one.kind == WatchEnd::Kind::kError ? "added a;error 410;" : "added a;") << one.name;
@@ -335,6 +341,7 @@ TEST_F(WatchTest, StopsAtOnce) {
       kPod, {}, [&](const WatchEvent&) { stop.request_stop(); }, stop.get_token());
   ASSERT_TRUE(end) << end.error().to_string();
   EXPECT_EQ(end->kind, WatchEnd::Kind::kCancelled);
+  EXPECT_EQ(observed_, "watch 200;");
 }
 
 }  // namespace

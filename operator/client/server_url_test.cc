@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "operator/client/base64.h"
 
 namespace inference::client {
@@ -37,7 +40,7 @@ TEST(ServerUrl, TellsAddressesFromNames) {
 }
 
 TEST(Base64, RoundTrips) {
-  for (const std::string text : {"", "a", "ab", "abc", "abcd", std::string("\0\xFF\x80", 3).c_str()}) {
+  for (const std::string& text : std::vector<std::string>{"", "a", "ab", "abc", "abcd", std::string("\0\xFF\x80", 3)}) {
     EXPECT_EQ(decode_base64(encode_base64(text)), text);
   }
   EXPECT_EQ(encode_base64("ab"), "YWI=");

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/fake_clock.h"
 #include "operator/client/http_transport.h"
 #include "operator/client/request_check.h"
 #include "operator/client/testing/fake_http_server.h"
@@ -44,6 +45,8 @@ class RecordingSink : public ResponseSink {
     EXPECT_FALSE(ended) << "the end came twice";
     ended = true;
     end = received;
+    begun = true;  // nothing more to wait for
+    begun.notify_all();
   }
 
   int status = 0;
@@ -60,8 +63,9 @@ class TransportTest : public testing::TestWithParam<TransportKind> {
     return std::make_shared<const TlsMaterial>(TlsMaterial{.ca_pem = ca_pem});
   }
 
-  std::unique_ptr<HttpTransport> connect(TransportOptions options) {
-    auto transport = GetParam().make(std::move(options), clock_);
+  std::unique_ptr<HttpTransport> connect(TransportOptions options) { return connect(std::move(options), clock_); }
+  std::unique_ptr<HttpTransport> connect(TransportOptions options, Clock& clock) {
+    auto transport = GetParam().make(std::move(options), clock);
     EXPECT_TRUE(transport) << transport.error();
     return std::move(*transport);
   }
@@ -76,6 +80,7 @@ class TransportTest : public testing::TestWithParam<TransportKind> {
   FakeHttpServer::Tls loopback() { return {authority_.issue_for_loopback()}; }
 
   SystemClock clock_;
+  FakeClock fake_clock_;
   TestAuthority authority_;
 };
 
@@ -446,25 +451,27 @@ const Ending kEndings[] = {
 TEST_P(TransportTest, TellsTheEndsOfAStreamApart) {
   for (const bool with_tls : {true, false}) {
     for (const Ending& ending : kEndings) {
+      RecordingSink sink;
       FakeHttpServer server(
           [&](FakeConnection& connection, const FakeRequest&) {
             connection.begin_chunked(200);
             connection.chunk("begun\n");
+            sink.begun.wait(false);  // a reset would overtake what was sent before
             ending.act(connection);
           },
           with_tls ? std::optional(loopback()) : std::nullopt);
-      auto transport = connect(server);
-      HttpRequest request = stream();
-      // Only silence needs to be waited for.
-      request.idle_timeout = ending.kind == EndKind::kIdleTimeout ? Duration{200ms} : Duration{20s};
-      RecordingSink sink;
-      send(*transport, request, sink);
+      auto transport = connect_with_fake_clock(server);
+      std::jthread sender([&] { send(*transport, stream(), sink); });
+      if (ending.kind == EndKind::kIdleTimeout) {
+        sink.begun.wait(false);
+        EXPECT_TRUE(fake_clock_.wait_for_sleepers(1));
+        fake_clock_.advance(31s);
+      }
+      sender.join();
       EXPECT_EQ(sink.status, 200);
       EXPECT_EQ(static_cast<int>(sink.end.kind), static_cast<int>(ending.kind))
           << ending.name << (with_tls ? " over TLS: " : ": ") << sink.end.detail;
-      if (ending.kind != EndKind::kCut) {
-        EXPECT_EQ(sink.body, "begun\n");
-      }
+      EXPECT_EQ(sink.body, "begun\n");
     }
   }
 }
@@ -484,11 +491,13 @@ TEST_P(TransportTest, NoticesATruncatedBody) {
 TEST_P(TransportTest, GivesUpOnASilentServer) {
   FakeHttpServer server([](FakeConnection& connection, const FakeRequest&) { connection.wait_until_closed(); },
                         loopback());
-  auto transport = connect(server);
-  HttpRequest request = get();
-  request.idle_timeout = 100ms;
+  auto transport = connect_with_fake_clock(server);
   RecordingSink sink;
-  send(*transport, request, sink);
+  std::jthread sender([&] { send(*transport, get(), sink); });
+  ASSERT_TRUE(server.wait_for_requests(1));
+  ASSERT_TRUE(fake_clock_.wait_for_sleepers(1));
+  fake_clock_.advance(31s);
+  sender.join();
   EXPECT_EQ(sink.end.kind, EndKind::kIdleTimeout);
   EXPECT_EQ(sink.status, 0);
 }
@@ -500,11 +509,14 @@ TEST_P(TransportTest, GivesUpOnAnAnswerThatTakesTooLongInAll) {
         while (!connection.wait_until_closed(5ms)) connection.chunk("drip");
       },
       loopback());
-  auto transport = connect(server);
+  auto transport = connect_with_fake_clock(server);
   HttpRequest request = get();
-  request.total_timeout = 200ms;
+  request.total_timeout = 10s;
   RecordingSink sink;
-  send(*transport, request, sink);
+  std::jthread sender([&] { send(*transport, request, sink); });
+  sink.begun.wait(false);
+  fake_clock_.advance(11s);
+  sender.join();
   EXPECT_EQ(sink.end.kind, EndKind::kTotalTimeout);
 }
 
@@ -523,14 +535,18 @@ TEST_P(TransportTest, AQuietStreamOutlivesTheShortTimeoutOfCalls) {
         connection.end_chunked();
       },
       loopback());
-  auto transport = connect(server);
+  auto transport = connect_with_fake_clock(server);
+  HttpRequest quiet = stream();
+  quiet.idle_timeout = 90s;
   RecordingSink watch;
-  std::jthread watcher([&] { send(*transport, stream(), watch); });
+  std::jthread watcher([&] { send(*transport, quiet, watch); });
   watch.begun.wait(false);
-  HttpRequest call = get();
-  call.idle_timeout = 300ms;
   RecordingSink sink;
-  send(*transport, call, sink);
+  std::jthread caller([&] { send(*transport, get(), sink); });
+  ASSERT_TRUE(server.wait_for_requests(2));
+  ASSERT_TRUE(fake_clock_.wait_for_sleepers(2));
+  fake_clock_.advance(60s);
+  caller.join();
   EXPECT_EQ(sink.end.kind, EndKind::kIdleTimeout);
   call_is_over = true;
   call_is_over.notify_all();
@@ -604,7 +620,8 @@ TEST_P(TransportTest, KeepsToTheLimitOfBytes) {
 TEST_P(TransportTest, StopsAtOnceAHundredTimes) {
   std::atomic<int> closed_by_client{0};
   FakeHttpServer server(
-      [&](FakeConnection& connection, const FakeRequest&) {
+      [&](FakeConnection& connection, const FakeRequest& request) {
+        if (request.target != "/watch") return connection.respond(200, "{}");
         connection.begin_chunked(200);
         connection.chunk("begun\n");
         if (connection.wait_until_closed()) ++closed_by_client;
@@ -625,9 +642,7 @@ TEST_P(TransportTest, StopsAtOnceAHundredTimes) {
   }
   for (int closed = closed_by_client; closed < kRounds / 2; closed = closed_by_client) closed_by_client.wait(closed);
   RecordingSink after;
-  HttpRequest request = get();
-  request.total_timeout = 100ms;
-  send(*transport, request, after);
+  send(*transport, get(), after);
   EXPECT_EQ(after.status, 200) << "the transport still works: " << after.end.detail;
 }
 

@@ -204,10 +204,7 @@ class FakeHttpServer::Connection final : public FakeConnection {
     ::close(other);
     cut();
   }
-  bool wait_until_closed(std::chrono::milliseconds limit) override {
-    const auto end = std::chrono::milliseconds{limit};
-    return wait(POLLRDHUP, end) && !stopping_;
-  }
+  bool wait_until_closed(std::chrono::milliseconds limit) override { return wait(POLLRDHUP, limit) || stopping_; }
 
   [[nodiscard]] bool is_open() const { return open_; }
   /// Closes the connection from another thread if it waits for its next request.

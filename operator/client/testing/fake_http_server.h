@@ -50,8 +50,8 @@ class FakeConnection {
   virtual void reset() = 0;
   /// Answers a CONNECT and then passes bytes to and from a port of this host until either side ends.
   virtual void tunnel(int port) = 0;
-  /// Blocks until the client closes the connection or the server is stopped, at most `limit`. Returns whether the
-  /// client closed it.
+  /// Blocks until the client closes the connection or the server is stopped, at most `limit`. Returns whether so, that
+  /// is whether there is nobody to write to any more.
   virtual bool wait_until_closed(std::chrono::milliseconds limit = std::chrono::seconds{20}) = 0;
 };
 
