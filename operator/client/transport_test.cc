@@ -75,6 +75,11 @@ class TransportTest : public testing::TestWithParam<TransportKind> {
   std::unique_ptr<HttpTransport> connect(const FakeHttpServer& server) {
     return connect(server.url(), authority_.pem());
   }
+  /// A transport whose patience ends when the test says so, however slow the machine is.
+  std::unique_ptr<HttpTransport> connect_with_fake_clock(const FakeHttpServer& server) {
+    return connect({.server = server.url(), .tls_material = [trusted = trust(authority_.pem())] { return trusted; }},
+                   fake_clock_);
+  }
   std::string localhost(const FakeHttpServer& server) { return "https://localhost:" + std::to_string(server.port()); }
 
   FakeHttpServer::Tls loopback() { return {authority_.issue_for_loopback()}; }
