@@ -1,0 +1,174 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "base/utf8.h"
+#include "cli/completion_command.h"
+#include "cli/explain_command.h"
+#include "cli/render_command.h"
+#include "cli/validate_command.h"
+#include "cli/version_command.h"
+
+namespace inference::cli {
+namespace {
+
+constexpr auto kDescription =
+    "Renders, explains and validates InferenceDeployments. Works as `kubectl inference`, offline: no cluster is "
+    "asked.\n"
+    "Exit codes: 0 done, 1 something was found wrong, 2 the command was used wrongly.";
+constexpr auto kFooter =
+    "Examples:\n"
+    "  kubectl inference render -f llama.yaml --profile h100.yaml | kubectl diff -f -\n"
+    "  kubectl inference explain -f llama.yaml --path Deployment/spec.replicas\n"
+    "  cat *.yaml | kubectl inference validate -f -";
+constexpr auto kClusterHelp =
+    "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano, native (Kubernetes' own PodGroups, "
+    "with the policy of "
+    "config/gang), none; volcano and native imply lws. Without it LeaderWorkerSets and a gang that the spec names are "
+    "taken as served, and "
+    "gang Auto finds none";
+constexpr auto kPathHelp =
+    "Only what is at or under it: spec.replicas, /spec/replicas, spec.template.spec.containers[name=engine], after an "
+    "optional object: "
+    "Deployment/spec.replicas, Service/llama-70b/spec.ports";
+constexpr auto kCompletionHelp =
+    "Print a shell's completion script. For bash: source <(kubectl-inference completion bash). To complete `kubectl "
+    "inference` itself, "
+    "put an executable kubectl_complete-inference on the PATH that runs: kubectl-inference __complete \"$@\"";
+
+/// The options of all commands as they were given.
+struct Arguments {
+  WorkspaceOptions workspace;
+  std::string path;
+  std::string format;
+  std::string shell;
+};
+
+void add_format(CLI::App& command, Arguments& arguments, const std::vector<std::string>& formats) {
+  command.add_option("-o,--output", arguments.format, "Output format, " + formats.front() + " by default")
+      ->check(CLI::IsMember(formats));
+}
+
+void add_files(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("-f,--filename", arguments.workspace.files,
+                  "File with YAML or JSON documents, - for standard input; may be repeated")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option("--profile", arguments.workspace.profile_file,
+                  "File with the InferenceProfile for every object that names none, or that names this one")
+      ->type_name("FILE");
+}
+
+void add_rendering(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--templates", arguments.workspace.templates_folder,
+                  "Folder with templates instead of the built-in ones, to try changes")
+      ->type_name("DIR");
+  command.add_option("--cluster", arguments.workspace.cluster, kClusterHelp)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"lws", "volcano", "native", "none"}));
+}
+
+/// The whole command line. `arguments` must outlive the app.
+std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
+  auto app = std::make_unique<CLI::App>(kDescription, "kubectl inference");
+  app->require_subcommand(1);
+  app->footer(kFooter);
+  app->set_version_flag("--version", "kubectl-inference " + version_text());
+  app->get_formatter()->column_width(34);
+
+  CLI::App* render = app->add_subcommand("render", "Print the objects that the operator would apply");
+  add_files(*render, arguments);
+  add_rendering(*render, arguments);
+  add_format(*render, arguments, {"yaml", "json"});
+
+  CLI::App* explain =
+      app->add_subcommand("explain", "Say for each rendered line where it comes from and why it has its value");
+  add_files(*explain, arguments);
+  explain->add_option("--path", arguments.path, kPathHelp)->type_name("PATH");
+  add_rendering(*explain, arguments);
+  add_format(*explain, arguments, {"text", "json"});
+
+  CLI::App* validate = app->add_subcommand("validate", "Check files as the API server and the operator would");
+  add_files(*validate, arguments);
+
+  CLI::App* version = app->add_subcommand("version", "Print version, commit and the digest of the built-in templates");
+  add_format(*version, arguments, {"text", "json"});
+
+  CLI::App* completion = app->add_subcommand("completion", kCompletionHelp);
+  completion->add_option("shell", arguments.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
+  return app;
+}
+
+Outcome misuse(std::string_view message, const std::string& command) {
+  const std::string of = command.empty() ? "" : " " + command;
+  return {.code = ExitCode::kMisuse,
+          .out = "",
+          .err = "error: " + escape_for_terminal(message) + "\nSee: kubectl inference" + of + " --help\n"};
+}
+
+std::string chosen_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "" : chosen.front()->get_name();
+}
+
+Outcome dispatch(const std::string& command, const Arguments& arguments) {
+  static const std::map<std::string, OutputFormat, std::less<>> kFormats = {
+      {"yaml", OutputFormat::kYaml}, {"json", OutputFormat::kJson}, {"text", OutputFormat::kText}};
+  const auto format_or = [&arguments](OutputFormat otherwise) {
+    return arguments.format.empty() ? otherwise : kFormats.at(arguments.format);
+  };
+  if (command == "render") return run_render(arguments.workspace, format_or(OutputFormat::kYaml));
+  if (command == "explain") return run_explain(arguments.workspace, arguments.path, format_or(OutputFormat::kText));
+  if (command == "validate") return run_validate(arguments.workspace);
+  if (command == "version") return run_version(format_or(OutputFormat::kText));
+  return run_completion(arguments.shell);
+}
+
+/// What no single option can tell by itself; "" when all is well.
+std::string contradiction(const WorkspaceOptions& options) {
+  std::vector<std::string> inputs = options.files;
+  inputs.push_back(options.profile_file);
+  if (std::ranges::count(inputs, "-") > 1) return "standard input (-) can be read only once";
+  const bool none = std::ranges::find(options.cluster, "none") != options.cluster.end();
+  if (none && options.cluster.size() > 1) return "--cluster none excludes all else";
+  if (std::ranges::find(inputs.begin(), inputs.end() - 1, "") != inputs.end() - 1) return "-f needs the name of a file";
+  return "";
+}
+
+}  // namespace
+
+Outcome run(std::vector<std::string> arguments) {
+  Arguments parsed;
+  const std::unique_ptr<CLI::App> app = make_app(parsed);
+  // Not a subcommand: what follows is half a command line, which the parser would refuse.
+  if (!arguments.empty() && arguments.front() == "__complete")
+    return run_complete(*app, {arguments.begin() + 1, arguments.end()});
+  std::ranges::reverse(arguments);  // the parser takes them from the back
+  try {
+    app->parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app->get_subcommands();
+    return {.code = ExitCode::kOk,
+            .out = chosen.empty() ? app->help() : chosen.front()->help("kubectl inference"),
+            .err = ""};
+  } catch (const CLI::CallForVersion& version) {
+    return {.code = ExitCode::kOk, .out = std::string(version.what()) + "\n", .err = ""};
+  } catch (const CLI::ParseError& error) {
+    return misuse(error.what(), chosen_command(*app));
+  }
+  const std::string command = chosen_command(*app);
+  if (const std::string fault = contradiction(parsed.workspace); !fault.empty()) return misuse(fault, command);
+  return dispatch(command, parsed);
+}
+
+}  // namespace inference::cli

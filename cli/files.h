@@ -1,0 +1,25 @@
+#pragma once
+
+#include <expected>
+#include <map>
+#include <string>
+
+#include "cli/diagnostic.h"
+
+namespace inference::cli {
+
+/// The bytes of a file, or of standard input for `-`. Reads no more than the YAML reader would take, so that an endless
+/// device or a huge file ends in one clear error.
+[[nodiscard]] std::expected<std::string, Diagnostic> read_file(const std::string& name);
+
+/// How a diagnostic names the file: "<stdin>" for `-`.
+[[nodiscard]] std::string shown_name(const std::string& name);
+
+/// All `*.yaml` below the folder: name relative to it → text. Links are not followed out of it, hidden entries are left
+/// out.
+[[nodiscard]] std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const std::string& folder);
+
+/// Writes everything to the descriptor. Returns 0, or the errno of what failed.
+[[nodiscard]] int write_all(int descriptor, std::string_view text);
+
+}  // namespace inference::cli
