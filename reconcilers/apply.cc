@@ -1,7 +1,7 @@
 #include "reconcilers/apply.h"
 
 #include "base/logging.h"
-#include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 
 namespace inference::reconcilers {

@@ -7,7 +7,7 @@
 
 #include "crd/inference_deployment.h"
 #include "crd/quantity.h"
-#include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers {
 namespace {

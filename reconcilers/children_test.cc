@@ -47,8 +47,10 @@ TEST(FirstDifference, KnowsWhatTheApiServerChangesByItselfFromWhatSomeoneElseCha
        R"({"volumeMounts": [{"name": "m", "mountPath": "/b"}, {"name": "m", "mountPath": "/a"}]})",
        R"({"volumeMounts": [{"name": "m", "mountPath": "/a"}]})",
        {}},
-      {"conditions by type, whatever order the server keeps", R"({"conditions": [{"type": "B"}, {"type": "A"}]})",
-       R"({"conditions": [{"type": "A"}, {"type": "B"}]})", {}},
+      {"conditions by type, whatever order the server keeps",
+       R"({"conditions": [{"type": "B"}, {"type": "A"}]})",
+       R"({"conditions": [{"type": "A"}, {"type": "B"}]})",
+       {}},
       {"arguments are one value", R"({"args": ["a", "b", "c"]})", R"({"args": ["a", "b"]})", "args"},
       {"arguments in another order", R"({"args": ["b", "a"]})", R"({"args": ["a", "b"]})", "args[0]"},
   };

@@ -1,6 +1,6 @@
 #include "reconcilers/gather.h"
 
-#include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers {

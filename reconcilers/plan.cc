@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 
 namespace inference::reconcilers {
 namespace {
 
-/// The gang that living groups got, which `Auto` keeps. A Deployment has none, so a model that becomes a group chooses afresh.
+/// The gang that living groups got, which `Auto` keeps. A Deployment has none, so a model that becomes a group chooses
+/// afresh.
 std::optional<crd::Gang> recorded_gang(const Observed& observed) {
   const Json* status = observed.status();
   if (status == nullptr || !status->contains("/resolved/gang"_json_pointer)) return std::nullopt;

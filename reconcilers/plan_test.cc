@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "render/template_set.h"
 

@@ -30,10 +30,10 @@ struct StatusInput {
   const Json* previous = nullptr;              // the status that stands in the API server, may be null
   const render::Rendered* rendered = nullptr;  // either this …
   const render::Refusal* refusal = nullptr;    // … or this is there
-  std::string model_uri;                       // for CacheReady's message
-  std::vector<ApplyFailure> failures;
-  Workload workload;
-  Pods pods;
+  std::string model_uri = {};                       // for CacheReady's message
+  std::vector<ApplyFailure> failures = {};
+  Workload workload = {};
+  Pods pods = {};
 };
 
 /// The whole status of an InferenceDeployment, every condition included: one pure function of what is known, so that no

@@ -4,6 +4,7 @@
 
 #include "crd/inference_deployment.h"
 #include "operator/runtime/enqueue.h"
+#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/gather.h"
 #include "reconcilers/inference_deployment_reconciler.h"

@@ -1,0 +1,125 @@
+#include "reconcilers/apply.h"
+
+#include <gtest/gtest.h>
+
+#include "base/fake_clock.h"
+#include "operator/client/testing/fake_http_server.h"
+#include "reconcilers/children.h"
+
+namespace inference::reconcilers {
+namespace {
+
+using client::FakeAnswer;
+
+Json owner() {
+  return {{"metadata", {{"name", "m"}, {"namespace", "llm"}, {"uid", "u-1"}}}};
+}
+
+Json service(const Json& of) {
+  return as_child({{"apiVersion", "v1"},
+                   {"kind", "Service"},
+                   {"metadata", {{"name", "m-serve"}, {"namespace", "llm"}}},
+                   {"spec", {{"ports", Json::array()}}}},
+                  of);
+}
+
+Write first_write() {
+  return {client::resources::kService, service(owner()), false, "absent"};
+}
+
+std::string status(int code, const char* reason) {
+  return Json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", reason}}.dump();
+}
+
+/// Carries out `plan` against a server that gives these answers in turn.
+class ApplyTest : public testing::Test {
+ protected:
+  Applied carry_out(const Plan& plan, std::vector<FakeAnswer> answers) {
+    server_ = std::make_unique<client::FakeHttpServer>(client::in_turn(std::move(answers)));
+    client::ClientConfig config;
+    config.server = server_->url();
+    auto api = client::ApiClient::make(config, clock_);
+    EXPECT_TRUE(api.has_value()) << api.error().message;
+    return apply(**api, plan, "u-1", "r-1", {});
+  }
+  [[nodiscard]] std::vector<std::string> calls() const {
+    std::vector<std::string> all;
+    for (const auto& request : server_->requests())
+      all.push_back(request.method + (request.target.find("force=true") == std::string::npos ? "" : " with force"));
+    return all;
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<client::FakeHttpServer> server_;
+};
+
+TEST_F(ApplyTest, LooksBeforeItCreatesAndCreatesWithoutForce) {
+  Plan plan;
+  plan.writes = {first_write()};
+  const Applied applied = carry_out(plan, {{404, status(404, "NotFound")}, {201, service(owner()).dump()}});
+  EXPECT_TRUE(applied.failures.empty());
+  EXPECT_EQ(calls(), (std::vector<std::string>{"GET", "PATCH"}));
+}
+
+TEST_F(ApplyTest, LeavesAStrangersObjectAlone) {
+  Plan plan;
+  plan.writes = {first_write()};
+  const Applied applied = carry_out(
+      plan,
+      {{200,
+        R"({"kind": "Service", "metadata": {"name": "m-serve", "ownerReferences": [{"kind": "Foo", "name": "x", "uid": "u-9", "controller": true}]}})"}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kConflict);
+  EXPECT_EQ(applied.failures[0].object, "Service llm/m-serve");
+  EXPECT_EQ(applied.failures[0].message, "Foo x controls it");
+  EXPECT_EQ(calls(), std::vector<std::string>{"GET"});
+}
+
+TEST_F(ApplyTest, WritesNothingWhenOnlyTheCacheIsBehind) {
+  Plan plan;
+  plan.writes = {first_write()};
+  EXPECT_TRUE(carry_out(plan, {{200, service(owner()).dump()}}).failures.empty());
+  EXPECT_EQ(calls(), std::vector<std::string>{"GET"});
+}
+
+TEST_F(ApplyTest, TakesBackWithForceWhatIsKnownToBeOurs) {
+  Plan plan;
+  plan.writes = {{client::resources::kService, service(owner()), true, "changed at spec"}};
+  EXPECT_TRUE(carry_out(plan, {{200, service(owner()).dump()}}).failures.empty());
+  EXPECT_EQ(calls(), std::vector<std::string>{"PATCH with force"});
+}
+
+TEST_F(ApplyTest, ARefusedObjectKeepsNoOtherFromBeingWrittenButNothingIsRemoved) {
+  Plan plan;
+  plan.writes = {{client::resources::kService, service(owner()), true, "x"},
+                 {client::resources::kService, service(owner()), true, "x"}};
+  plan.removals = {{client::resources::kDeployment, {"llm", "m"}, "u-2"}};
+  const Applied applied = carry_out(plan, {{422, status(422, "Invalid")}, {200, service(owner()).dump()}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kInvalid);
+  EXPECT_EQ(calls().size(), 2U);
+}
+
+TEST_F(ApplyTest, ABrokenServerEndsItAtOnce) {
+  Plan plan;
+  plan.writes = {{client::resources::kService, service(owner()), true, "x"},
+                 {client::resources::kService, service(owner()), true, "x"}};
+  const Applied applied = carry_out(plan, {{500, status(500, "InternalError")}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kTransient);
+  EXPECT_EQ(calls().size(), 1U);
+}
+
+TEST_F(ApplyTest, RemovesByUidAndTakesGoneForDone) {
+  Plan plan;
+  plan.removals = {{client::resources::kDeployment, {"llm", "m"}, "u-2"},
+                   {client::resources::kDeployment, {"llm", "n"}, "u-3"}};
+  const Applied applied =
+      carry_out(plan, {{200, R"({"kind": "Status", "status": "Success"})"}, {404, status(404, "NotFound")}});
+  EXPECT_TRUE(applied.failures.empty());
+  EXPECT_EQ(applied.removed.size(), 2U);
+  EXPECT_NE(server_->requests()[0].body.find("u-2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace inference::reconcilers
