@@ -110,7 +110,7 @@ void leave_out(const EngineChoice& engine, const ArgumentRow& row, const NamedSe
   } else if (setting != nullptr && setting->asked && setting->name.starts_with("serving.")) {
     findings.refuse("NotSupported", "spec." + setting->name, lacks);
   } else {
-    findings.notice("EngineFlagLeftOut", "spec.engine.version", lacks + ": left out, since " + row.why);
+    findings.notice("EngineFlagLeftOut", "spec.engine.version", lacks + ": left out (it is for this: " + row.why + ")");
   }
 }
 

@@ -54,7 +54,7 @@ void merge_object(Json& target, const Json& patch) {
 
 void merge_keyed_list(Json& target, const Json& patch, std::string_view key) {
   for (const Json& item : patch) {
-    const auto present = std::ranges::find_if(target, [&](const Json& other) { return other.value(key, Json()) == item.value(key, Json()); });
+    const auto present = std::ranges::find_if(target, [&](const Json& other) { return other.is_object() && other.value(key, Json()) == item[key]; });
     if (is_deletion(item)) {
       if (present != target.end()) target.erase(present);
     } else if (present != target.end()) {
@@ -108,9 +108,9 @@ void check_directives(const Json& patch, const std::string& path, Findings& find
   }
 }
 
-void check_labels(const Json& patch, const std::string& path, Findings& findings) {
+void check_labels(const Json& metadata, const std::string& path, Findings& findings) {
   static constexpr std::array kOurs{kManagedByLabel, kAppNameLabel, kComponentLabel, kNameLabel, kGangLabel};
-  const auto labels = patch.value(Json::json_pointer("/metadata/labels"), Json());
+  const Json labels = metadata.value("labels", Json());
   if (!labels.is_object()) return;
   for (const auto& [key, value] : labels.items()) {
     const bool ours = std::ranges::find(kOurs, key) != kOurs.end();
@@ -120,10 +120,14 @@ void check_labels(const Json& patch, const std::string& path, Findings& findings
   }
 }
 
-void check_containers(const Json& patch, const std::string& path, Findings& findings) {
+void check_containers(const Json& spec, const std::string& path, Findings& findings) {
   for (const char* list : {"containers", "initContainers"}) {
-    const auto containers = patch.value(Json::json_pointer(std::string("/spec/") + list), Json());
-    if (!containers.is_array()) continue;
+    const Json containers = spec.value(list, Json());
+    if (containers.is_null()) continue;
+    if (!containers.is_array()) {
+      findings.refuse("InvalidSpec", path + ".spec." + list, "must be a list");
+      continue;
+    }
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const std::string place = path + ".spec." + list + "[" + std::to_string(i) + "]";
       const Json& container = containers[i];
@@ -161,40 +165,58 @@ std::string burstable(const Json& container) {
   return {};
 }
 
+void check_container(const Json& container, const std::string& list, Findings& findings) {
+  const Json name = container.value("name", Json());
+  const std::string path = list + "[name=" + (name.is_string() ? name.get<std::string>() : name.dump()) + "]";
+  const std::string fault = burstable(container);
+  if (!fault.empty()) {
+    findings.refuse("InvalidSpec", path + ".resources",
+                    fault + ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu and memory, and no other requests");
+  }
+  for (const Json& variable : container.value("env", Json::array())) {
+    if (!variable.is_object() || variable.value("name", Json()) != "GLOO_SOCKET_IFNAME") continue;
+    const Json value = variable.value("value", Json());
+    if (!value.is_string()) continue;
+    const std::string& text = value.get_ref<const std::string&>();
+    if (text.starts_with('^') || text.find(',') != std::string::npos) {
+      findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value", "takes the name of one interface; only NCCL understands ^ and lists");
+    }
+  }
+}
+
 }  // namespace
 
 void merge_pod_template(Json& pod, const Json& patch) { merge_object(pod, patch); }
 
 void check_pod_template(const Setting<Json>& patch, Findings& findings) {
   for (const auto& [key, value] : patch.value.items()) {
-    if (key != "metadata" && key != "spec") findings.refuse("InvalidSpec", patch.path + "." + key, "unknown field: a pod template has metadata and spec");
-    if (!value.is_object()) findings.refuse("InvalidSpec", patch.path + "." + key, "must be an object");
+    if (key != "metadata" && key != "spec") {
+      findings.refuse("InvalidSpec", patch.path + "." + key, "unknown field: a pod template has metadata and spec");
+    } else if (!value.is_object()) {
+      findings.refuse("InvalidSpec", patch.path + "." + key, "must be an object");
+    } else if (key == "metadata") {
+      check_labels(value, patch.path, findings);
+    } else {
+      check_containers(value, patch.path, findings);
+    }
   }
   check_directives(patch.value, patch.path, findings);
-  check_labels(patch.value, patch.path, findings);
-  check_containers(patch.value, patch.path, findings);
 }
 
 void check_merged_pod(const Json& pod, std::int64_t grace_period, Findings& findings) {
-  const Json& spec = pod["spec"];
+  const Json spec = pod.value("spec", Json::object());
+  bool has_engine = false;
   for (const char* list : {"containers", "initContainers"}) {
-    if (!spec.contains(list) || !spec[list].is_array()) continue;
-    for (const Json& container : spec[list]) {
-      const std::string name = container.value("name", std::string());
-      const std::string path = std::string("spec.podTemplate.spec.") + list + "[name=" + name + "]";
-      const std::string fault = burstable(container);
-      if (!fault.empty()) {
-        findings.refuse("InvalidSpec", path + ".resources",
-                        fault + ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu and memory, and no other requests");
-      }
-      for (const Json& variable : container.value("env", Json::array())) {
-        if (variable.value("name", Json()) != "GLOO_SOCKET_IFNAME" || !variable.value("value", Json()).is_string()) continue;
-        const std::string value = variable["value"];
-        if (value.starts_with('^') || value.find(',') != std::string::npos) {
-          findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value", "takes the name of one interface; only NCCL understands ^ and lists");
-        }
-      }
+    const Json containers = spec.value(list, Json::array());
+    for (const Json& container : containers.is_array() ? containers : Json::array()) {
+      if (!container.is_object()) continue;
+      check_container(container, std::string("spec.podTemplate.spec.") + list, findings);
+      has_engine = has_engine || (list == std::string_view("containers") && container.value("name", Json()) == "engine");
     }
+  }
+  if (!has_engine) {
+    findings.refuse("InvalidSpec", "spec.podTemplate.spec.containers", "the engine cannot be removed");
+    return;
   }
   const Json grace = spec.value("terminationGracePeriodSeconds", Json());
   if (!grace.is_number_integer() || grace.get<std::int64_t>() < grace_period) {

@@ -1,0 +1,597 @@
+// Tables over the named rules: what is asked for, what is decided, and what is said about it.
+
+#include <gtest/gtest.h>
+
+#include "crd/decode.h"
+#include "render/decide/drain.h"
+#include "render/decide/engine.h"
+#include "render/decide/gang.h"
+#include "render/decide/model.h"
+#include "render/decide/names.h"
+#include "render/decide/network.h"
+#include "render/decide/pod_template.h"
+#include "render/decide/probes.h"
+#include "render/decide/resources.h"
+#include "render/decide/rollout.h"
+#include "render/decide/sizing.h"
+#include "render/decide/support.h"
+#include "render/knowledge.h"
+#include "render/resolve.h"
+
+namespace inference::render {
+namespace {
+
+const Knowledge& knowledge() { return Knowledge::embedded(); }
+const RuleConstants& rules() { return knowledge().rules; }
+
+crd::InferenceDeployment deployment_of(Json spec) {
+  if (!spec.contains("model")) spec["model"] = {{"uri", "file:///var/models/m"}};
+  const Json object = {{"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceDeploymentKind}, {"metadata", {{"name", "m"}}}, {"spec", spec}};
+  auto decoded = crd::decode_inference_deployment(object);
+  EXPECT_TRUE(decoded.has_value()) << to_string(decoded.error().front());
+  return decoded.value_or(crd::InferenceDeployment());
+}
+
+Settings settings_of(const Json& spec, const Json& defaults = nullptr) {
+  const auto deployment = deployment_of(spec);
+  if (defaults.is_null()) return resolve(deployment.spec, nullptr, knowledge());
+  const Json object = {
+      {"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceProfileKind}, {"metadata", {{"name", "h100"}}}, {"spec", {{"defaults", defaults}}}};
+  const auto profile = crd::decode_inference_profile(object);
+  EXPECT_TRUE(profile.has_value()) << to_string(profile.error().front());
+  return resolve(deployment.spec, &*profile, knowledge());
+}
+
+Sizing sizing_of(const Settings& settings) {
+  Findings findings;
+  Sizing sizing = decide_sizing(settings, findings);
+  EXPECT_TRUE(findings.faults.empty());
+  return sizing;
+}
+
+bool refuses(const Findings& findings, const std::string& reason, const std::string& path) {
+  return std::ranges::any_of(findings.faults, [&](const auto& fault) { return fault.reason == reason && fault.error.path == path; });
+}
+bool says(const Findings& findings, const std::string& reason) {
+  return std::ranges::any_of(findings.notices, [&](const Notice& notice) { return notice.reason == reason; });
+}
+
+TEST(Resolve, TakesTheHighestLevelAndRemembersIt) {
+  const auto built_in = settings_of({});
+  EXPECT_EQ(built_in.drain_timeout.value, 300);
+  EXPECT_EQ(built_in.drain_timeout.level, Level::kBuiltIn);
+  EXPECT_TRUE(built_in.drain_timeout.source.starts_with("templates/defaults.yaml:"));
+  const auto profile = settings_of({}, {{"drain", {{"timeoutSeconds", 600}}}});
+  EXPECT_EQ(profile.drain_timeout.value, 600);
+  EXPECT_EQ(profile.drain_timeout.said, "default of profile h100");
+  const auto spec = settings_of({{"drain", {{"timeoutSeconds", 900}}}}, {{"drain", {{"timeoutSeconds", 600}}}});
+  EXPECT_EQ(spec.drain_timeout.value, 900);
+  EXPECT_EQ(spec.drain_timeout.level, Level::kSpec);
+}
+
+TEST(Resolve, ReplacesListsAndAddsUpPodTemplates) {
+  const Json defaults = {{"engine", {{"args", {"--a"}}}}, {"podTemplate", {{"metadata", {{"annotations", {{"x", "1"}}}}}}}};
+  const auto settings = settings_of({{"engine", {{"args", {"--b"}}}}, {"podTemplate", {{"metadata", {{"annotations", {{"y", "2"}}}}}}}}, defaults);
+  EXPECT_EQ(settings.args->value, std::vector<std::string>{"--b"});
+  ASSERT_EQ(settings.pod_templates.size(), 2U);
+  EXPECT_EQ(settings.pod_templates[0].level, Level::kProfile);
+}
+
+TEST(Sizing, DividesTheGpusAmongTheNodes) {
+  struct Row {
+    Json spec;
+    std::int64_t gpus, pipeline;
+  };
+  for (const Row& row : {Row{Json::object(), 1, 1},
+                         Row{{{"parallelism", {{"tensor", 8}}}}, 8, 1},
+                         Row{{{"parallelism", {{"tensor", 8}}}, {"nodes", 2}}, 8, 2},
+                         Row{{{"parallelism", {{"tensor", 16}, {"pipeline", 1}}}, {"nodes", 2}}, 8, 1},
+                         Row{{{"parallelism", {{"tensor", 4}, {"pipeline", 2}}}}, 8, 2}}) {
+    const Sizing sizing = sizing_of(settings_of(row.spec));
+    EXPECT_EQ(sizing.gpus_per_pod.value, row.gpus) << row.spec;
+    EXPECT_EQ(sizing.pipeline.value, row.pipeline) << row.spec;
+  }
+}
+
+TEST(Sizing, RefusesASplitThatDoesNotComeOutEven) {
+  Settings settings = settings_of({{"parallelism", {{"tensor", 8}}}});
+  settings.nodes.value = 3;
+  settings.pipeline = Setting<std::int64_t>{.value = 1, .level = Level::kSpec, .path = "spec.parallelism.pipeline", .said = "requested", .source = {}};
+  Findings findings;
+  EXPECT_EQ(decide_sizing(settings, findings).gpus_per_pod.value, 1);
+  EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.parallelism"));
+}
+
+TEST(Sizing, SuspendsByNoReplicas) {
+  EXPECT_EQ(sizing_of(settings_of({{"replicas", 3}, {"suspend", true}})).replicas.value, 0);
+  EXPECT_EQ(sizing_of(settings_of({})).replicas.value, 1);
+  EXPECT_EQ(sizing_of(settings_of({{"replicas", 0}})).replicas.value, 0);
+}
+
+TEST(Resources, FollowFromTheGpus) {
+  struct Row {
+    int tensor;
+    std::int64_t cpu, threads;
+    std::string memory, shared;
+  };
+  for (const Row& row : {Row{1, 8, 2, "64Gi", "8Gi"}, Row{2, 16, 4, "128Gi", "8Gi"}, Row{4, 32, 8, "256Gi", "8Gi"}, Row{8, 64, 16, "512Gi", "16Gi"},
+                         Row{16, 128, 32, "1Ti", "32Gi"}}) {
+    const Settings settings = settings_of({{"parallelism", {{"tensor", row.tensor}}}});
+    Findings findings;
+    const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+    EXPECT_TRUE(findings.faults.empty());
+    EXPECT_EQ(resources.cpu.value, row.cpu);
+    EXPECT_EQ(resources.threads.value, row.threads);
+    EXPECT_EQ(resources.memory.value, row.memory);
+    EXPECT_EQ(resources.shared_memory.value, row.shared);
+    EXPECT_EQ(resources.list.value["cpu"], std::to_string(row.cpu));
+    EXPECT_EQ(resources.list.value["nvidia.com/gpu"], std::to_string(row.tensor));
+    EXPECT_TRUE(resources.cpu.reason.source.starts_with("templates/defaults.yaml:"));
+  }
+}
+
+TEST(Resources, TakeWhatIsAskedForInCanonicalForm) {
+  const Settings settings = settings_of(
+      {{"resources", {{"cpu", 3}, {"memory", "65536Mi"}, {"sharedMemory", "1024Mi"}}}, {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
+  Findings findings;
+  const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+  EXPECT_EQ(resources.memory.value, "64Gi");
+  EXPECT_EQ(resources.shared_memory.value, "1Gi");
+  EXPECT_EQ(resources.threads.value, 1);
+  EXPECT_EQ(resources.list.value["amd.com/gpu"], "1");
+}
+
+TEST(Resources, RefuseSharedMemoryThatLeavesTheEngineNone) {
+  const Settings settings = settings_of({{"resources", {{"memory", "8Gi"}}}});
+  Findings findings;
+  (void)decide_resources(settings, sizing_of(settings), rules(), findings);
+  EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.resources.memory"));
+}
+
+TEST(Resources, ExplainTheSlashInAResourceName) {
+  const Settings settings = settings_of({{"network", {{"rdma", {{"resourceName", "rdma/ib"}}}}}});
+  Findings findings;
+  const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+  EXPECT_EQ(resources.list.value["rdma/ib"], "1");
+  EXPECT_TRUE(std::ranges::any_of(resources.list.parts, [](const Part& part) { return part.pointer == "/rdma~1ib"; }));
+}
+
+TEST(Model, TakesFoldersAndClaims) {
+  struct Row {
+    std::string uri, path, host_path, claim;
+  };
+  for (const Row& row : {Row{"file:///var/cache/models/llama", "/models/llama", "/var/cache/models", ""},
+                         Row{"file:///mnt/llama", "/models/llama", "/mnt", ""},
+                         Row{"pvc://models/a/b", "/models/a/b", "", "models"}}) {
+    Findings findings;
+    const ModelSource model = decide_model(settings_of({{"model", {{"uri", row.uri}}}}), findings);
+    EXPECT_TRUE(findings.faults.empty()) << row.uri;
+    EXPECT_EQ(model.path.value, row.path);
+    EXPECT_EQ(model.host_path ? model.host_path->value["path"].get<std::string>() : "", row.host_path);
+    EXPECT_EQ(model.claim ? model.claim->value["claimName"].get<std::string>() : "", row.claim);
+  }
+}
+
+TEST(Model, RefusesWhatNeedsTheNodeCache) {
+  for (const char* uri : {"hf://org/model", "s3://bucket/x", "gs://bucket/x", "https://host/x", "oci://image/x"}) {
+    Findings findings;
+    (void)decide_model(settings_of({{"model", {{"uri", uri}}}}), findings);
+    ASSERT_TRUE(refuses(findings, "NotSupported", "spec.model.uri")) << uri;
+    EXPECT_NE(findings.faults.front().error.message.find("file://"), std::string::npos) << "must say what works";
+  }
+  Settings root = settings_of({});
+  root.model_uri->value = "file:///llama";
+  Findings findings;
+  (void)decide_model(root, findings);
+  EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.model.uri"));
+}
+
+TEST(Names, AreBoundedByTheLongestChild) {
+  Findings findings;
+  const Names names = decide_names("llama-70b", 1, findings);
+  EXPECT_EQ(names.service, "llama-70b-serve");
+  EXPECT_NE(names.service, names.workload);
+  EXPECT_EQ(names.pod_group(1), "llama-70b-1");
+  (void)decide_names(std::string(57, 'a'), 1, findings);
+  (void)decide_names(std::string(46, 'a'), 2, findings);
+  EXPECT_TRUE(findings.faults.empty());
+  (void)decide_names(std::string(58, 'a'), 1, findings);
+  (void)decide_names(std::string(47, 'a'), 2, findings);
+  EXPECT_EQ(findings.faults.size(), 2U);
+  EXPECT_TRUE(refuses(findings, "NameTooLong", "metadata.name"));
+  for (const char* name : {"1a", "a.b", "a-", "A", ""}) {
+    Findings bad;
+    (void)decide_names(name, 1, bad);
+    EXPECT_TRUE(refuses(bad, "InvalidSpec", "metadata.name")) << name;
+  }
+}
+
+TEST(Support, RefusesWhatIsNotRenderedYetByPath) {
+  struct Row {
+    Json spec;
+    std::string path;
+  };
+  for (const Row& row : {Row{{{"cache", {{"mode", "Node"}}}}, "spec.cache.mode"},
+                         Row{{{"accelerator", {{"mode", "DRA"}}}}, "spec.accelerator.mode"},
+                         Row{{{"accelerator", {{"sharing", "MPS"}}}}, "spec.accelerator.sharing"},
+                         Row{{{"accelerator", {{"claim", {{"deviceClassName", "gpu.nvidia.com"}}}}}}, "spec.accelerator.claim"},
+                         Row{{{"topologyCheck", "Warn"}}, "spec.topologyCheck"},
+                         Row{{{"autoscaling", {{"maxReplicas", 3}}}}, "spec.autoscaling"},
+                         Row{{{"gateway", {{"endpointPicker", "epp"}}}}, "spec.gateway"},
+                         Row{{{"scheduling", {{"topologyKey", "rack"}}}}, "spec.scheduling.topologyKey"}}) {
+    Findings findings;
+    check_support(settings_of(row.spec), findings);
+    EXPECT_TRUE(refuses(findings, "NotSupported", row.path)) << row.path;
+  }
+  Findings none;
+  check_support(settings_of({}), none);
+  EXPECT_TRUE(none.faults.empty() && none.notices.empty());
+}
+
+TEST(Gang, TakesWhatTheClusterServes) {
+  using enum crd::Gang;
+  struct Row {
+    const char* asked;
+    ClusterFacts cluster;
+    std::optional<crd::Gang> recorded;
+    crd::Gang gang;
+    std::string notice;
+  };
+  const ClusterFacts nothing{.leader_worker_set = true};
+  const ClusterFacts native{.leader_worker_set = true, .native_gang = true, .volcano = true};
+  const ClusterFacts volcano{.leader_worker_set = true, .volcano = true};
+  for (const Row& row : {Row{"Auto", native, {}, kNative, ""}, Row{"Auto", volcano, {}, kVolcano, ""}, Row{"Auto", nothing, {}, kNone, "NotAGang"},
+                         Row{"Auto", native, kVolcano, kVolcano, ""}, Row{"Auto", native, kNone, kNone, "NotAGang"},
+                         Row{"Auto", nothing, kNative, kNative, "GangNotServed"}, Row{"None", native, {}, kNone, ""},
+                         Row{"Volcano", native, kNative, kVolcano, ""}}) {
+    Findings findings;
+    const Settings settings = settings_of({{"nodes", 2}, {"parallelism", {{"tensor", 8}}}, {"scheduling", {{"gang", row.asked}}}});
+    const GangChoice choice = decide_gang(settings, row.cluster, row.recorded, findings);
+    EXPECT_EQ(choice.gang.value, row.gang) << row.asked;
+    EXPECT_EQ(row.notice.empty() ? findings.notices.empty() : says(findings, row.notice), true) << row.asked;
+    EXPECT_TRUE(findings.faults.empty());
+    EXPECT_EQ(choice.scheduler_name.has_value(), row.gang == kVolcano);
+    EXPECT_EQ(choice.label.has_value(), row.gang == kNative);
+  }
+}
+
+TEST(Gang, RefusesWhatTheClusterLacksOnceItIsNamed) {
+  for (const char* asked : {"Native", "Volcano"}) {
+    const Settings settings = settings_of({{"nodes", 2}, {"scheduling", {{"gang", asked}}}});
+    Findings findings;
+    (void)decide_gang(settings, {.leader_worker_set = true}, {}, findings);
+    EXPECT_TRUE(refuses(findings, "ClusterLacksGang", "spec.scheduling.gang")) << asked;
+    Findings offline;
+    (void)decide_gang(settings, {.offline = true}, {}, offline);
+    EXPECT_TRUE(offline.faults.empty()) << asked;
+  }
+  for (const char* asked : {"Kueue", "Gates"}) {
+    Findings findings;
+    (void)decide_gang(settings_of({{"nodes", 2}, {"scheduling", {{"gang", asked}}}}), {}, {}, findings);
+    EXPECT_TRUE(refuses(findings, "NotSupported", "spec.scheduling.gang")) << asked;
+  }
+}
+
+TEST(Gang, IsNoneForOnePod) {
+  Findings findings;
+  const GangChoice choice = decide_gang(settings_of({{"scheduling", {{"gang", "Volcano"}, {"queue", "q"}}}}), {.volcano = true}, {}, findings);
+  EXPECT_EQ(choice.gang.value, crd::Gang::kNone);
+  EXPECT_TRUE(says(findings, "QueueNotUsed"));
+}
+
+TEST(EngineVersion, ReadsWhatTagsSay) {
+  EXPECT_EQ(parse_engine_version("0.33.0"), (EngineVersion{{0, 33, 0}}));
+  EXPECT_EQ(parse_engine_version("v0.33.1-cu129"), (EngineVersion{{0, 33, 1}}));
+  EXPECT_EQ(parse_engine_version("0.18.0rc1"), (EngineVersion{{0, 18, 0}}));
+  EXPECT_EQ(parse_engine_version("0.18"), (EngineVersion{{0, 18, 0}}));
+  for (const char* text : {"", "latest", "0.x.y-cuda12.4", "20260101", "v1", "nightly-0.18.0"}) EXPECT_FALSE(parse_engine_version(text)) << text;
+  EXPECT_LT(*parse_engine_version("0.9.2"), *parse_engine_version("0.18.0"));
+}
+
+struct Told {
+  std::vector<std::string> arguments;
+  std::string image;
+  Findings findings;
+};
+
+Told told(const Json& spec, PodRole role = PodRole::kServer, const Json& defaults = nullptr) {
+  Told result;
+  const Settings settings = settings_of(spec, defaults);
+  const EngineChoice engine = decide_engine(settings, knowledge(), result.findings);
+  if (engine.facts == nullptr) return result;
+  const Sizing sizing = decide_sizing(settings, result.findings);
+  const PodResources resources = decide_resources(settings, sizing, rules(), result.findings);
+  const ModelSource model = decide_model(settings, result.findings);
+  const auto named = named_settings(settings, "m", *engine.facts, sizing, resources, model, rules());
+  const auto arguments = engine_arguments(engine, role, named, settings, result.findings);
+  check_user_arguments(engine, arguments, settings, result.findings);
+  for (const auto& argument : arguments) result.arguments.push_back(argument.value);
+  result.image = engine.image.value;
+  return result;
+}
+
+bool has(const Told& told, const std::string& argument) { return std::ranges::find(told.arguments, argument) != told.arguments.end(); }
+
+TEST(Engine, NamesItsImageByVersion) {
+  EXPECT_EQ(told({}).image, "vllm/vllm-openai:v0.33.0");
+  EXPECT_EQ(told({{"engine", {{"version", "0.18.1"}}}}).image, "vllm/vllm-openai:v0.18.1");
+  EXPECT_EQ(told({{"engine", {{"name", "tensorrt-llm"}}}}).image, "nvcr.io/nvidia/tensorrt-llm/release:1.2.1");
+  EXPECT_EQ(told({{"engine", {{"image", "mirror:5000/vllm:v0.20.0"}}}}).image, "mirror:5000/vllm:v0.20.0");
+  EXPECT_TRUE(refuses(told({{"engine", {{"name", "generic"}}}}).findings, "InvalidSpec", "spec.engine.image"));
+}
+
+TEST(Engine, LeavesOutFlagsThatTheVersionLacks) {
+  const Told old = told({{"engine", {{"image", "mirror:5000/vllm:v0.17.1"}}}});
+  EXPECT_FALSE(has(old, "--shutdown-timeout"));
+  EXPECT_TRUE(says(old.findings, "EngineFlagLeftOut"));
+  EXPECT_TRUE(has(told({{"engine", {{"version", "0.18.0"}}}}), "--shutdown-timeout"));
+  const Told group = told({{"nodes", 2}, {"engine", {{"version", "0.11.0"}}}}, PodRole::kLeader);
+  EXPECT_TRUE(refuses(group.findings, "NotSupported", "spec.engine.version"));
+}
+
+TEST(Engine, TakesUnknownVersionsForTheNewestAndSaysSo) {
+  for (const char* image : {"registry/vllm:latest", "registry/vllm", "registry:5000/vllm", "registry/vllm@sha256:0123456789abcdef"}) {
+    const Told result = told({{"engine", {{"image", image}}}});
+    EXPECT_TRUE(has(result, "--shutdown-timeout")) << image;
+    EXPECT_TRUE(says(result.findings, "UnknownEngineVersion")) << image;
+  }
+  EXPECT_TRUE(says(told({{"engine", {{"version", "0.99.0"}}}}).findings, "NewerEngineVersion"));
+  EXPECT_TRUE(says(told({{"engine", {{"image", "r/vllm:v0.20.0"}, {"version", "0.33.0"}}}}).findings, "EngineVersionMismatch"));
+}
+
+TEST(Engine, TranslatesSwitches) {
+  const auto vllm = [](bool on) { return told({{"serving", {{"prefixCaching", on}, {"chunkedPrefill", on}}}}); };
+  EXPECT_TRUE(has(vllm(true), "--enable-prefix-caching"));
+  EXPECT_TRUE(has(vllm(false), "--no-enable-prefix-caching"));
+  EXPECT_FALSE(has(told({}), "--enable-prefix-caching"));
+  const auto sglang = [](bool on) { return told({{"engine", {{"name", "sglang"}}}, {"serving", {{"prefixCaching", on}, {"chunkedPrefill", on}}}}); };
+  EXPECT_TRUE(has(sglang(false), "--disable-radix-cache"));
+  EXPECT_TRUE(has(sglang(false), "--chunked-prefill-size=-1"));
+  EXPECT_FALSE(has(sglang(true), "--disable-radix-cache"));
+}
+
+TEST(Engine, RefusesWhatAnEngineCannotBeTold) {
+  const Json trt = {{"name", "tensorrt-llm"}};
+  EXPECT_TRUE(refuses(told({{"engine", trt}, {"serving", {{"kvCacheDtype", "fp8"}}}}).findings, "NotSupported", "spec.serving.kvCacheDtype"));
+  EXPECT_TRUE(refuses(told({{"engine", trt}, {"serving", {{"prefixCaching", false}}}}).findings, "NotSupported", "spec.serving.prefixCaching"));
+  EXPECT_TRUE(told({{"engine", trt}, {"serving", {{"prefixCaching", true}}}}).findings.faults.empty());
+  EXPECT_TRUE(refuses(told({{"engine", trt}, {"nodes", 2}}, PodRole::kLeader).findings, "NotSupported", "spec.nodes"));
+  EXPECT_EQ(told({{"engine", trt}}).arguments.front(), "/models/m") << "the model is its positional argument";
+}
+
+TEST(Engine, AppendsUserArgumentsLastAndSaysWhatTheyRepeat) {
+  const Told result = told({{"engine", {{"args", {"--max_num_seqs=7", "--seed", "1", "--swap-space", "4", "--disable-log-stats"}}}}, {"serving", {{"maxNumSeqs", 64}}}});
+  EXPECT_EQ(result.arguments.back(), "--disable-log-stats");
+  EXPECT_TRUE(has(result, "--max-num-seqs"));
+  EXPECT_TRUE(says(result.findings, "EngineArgumentRepeated"));
+  EXPECT_TRUE(says(result.findings, "RemovedEngineFlag"));
+  EXPECT_TRUE(says(result.findings, "DrainIsBlind"));
+  EXPECT_FALSE(says(told({{"engine", {{"args", {"--seed", "1"}}}}}).findings, "EngineArgumentRepeated"));
+}
+
+TEST(Engine, KeepsHugeNumbersAsTheyAre) {
+  EXPECT_TRUE(has(told({{"serving", {{"maxModelLen", 2147483648}}}}), "2147483648"));
+}
+
+TEST(Engine, TellsWorkersNothingOfHttp) {
+  const Json spec = {{"nodes", 2}, {"parallelism", {{"tensor", 8}}}};
+  const Told worker = told(spec, PodRole::kWorker);
+  EXPECT_TRUE(has(worker, "--headless"));
+  EXPECT_FALSE(has(worker, "--port"));
+  EXPECT_FALSE(has(worker, "--shutdown-timeout"));
+  EXPECT_FALSE(has(told(spec, PodRole::kLeader), "--headless"));
+  EXPECT_FALSE(has(told({}), "--nnodes"));
+}
+
+TEST(Drain, IsWaitPlusDrainPlusTeardownToTheSecond) {
+  const EngineFacts& vllm = knowledge().engines.at("vllm");
+  const Settings settings = settings_of({{"drain", {{"timeoutSeconds", 885}}}});
+  const DrainChoice server = decide_drain(settings, vllm, PodRole::kServer, rules());
+  EXPECT_EQ(server.grace_period.value, 900);
+  EXPECT_EQ(server.grace_period.reason.text, "5 s propagation wait + 885 s drain + 10 s teardown");
+  EXPECT_EQ(decide_drain(settings_of({{"drain", {{"timeoutSeconds", 10}}}}), vllm, PodRole::kServer, rules()).grace_period.value, 25);
+}
+
+TEST(Drain, LetsAWorkerOutlastItsLeader) {
+  const EngineFacts& vllm = knowledge().engines.at("vllm");
+  const Settings settings = settings_of({});
+  const std::int64_t leader = decide_drain(settings, vllm, PodRole::kLeader, rules()).grace_period.value;
+  const DrainChoice worker = decide_drain(settings, vllm, PodRole::kWorker, rules());
+  EXPECT_GT(worker.grace_period.value, leader);
+  const auto bound = std::ranges::find(worker.environment, "DRAIN_TIMEOUT_SECONDS", &EnvironmentEntry::name);
+  ASSERT_NE(bound, worker.environment.end());
+  EXPECT_EQ(bound->source["value"], std::to_string(leader));
+}
+
+TEST(Drain, SaysWhenItIsShort) {
+  Findings findings;
+  check_drain(settings_of({{"drain", {{"timeoutSeconds", 10}}}}), rules(), findings);
+  EXPECT_TRUE(says(findings, "ShortDrain"));
+  Findings none;
+  check_drain(settings_of({}), rules(), none);
+  EXPECT_TRUE(none.notices.empty());
+}
+
+TEST(Probes, RoundTheStartupBudgetUp) {
+  struct Row {
+    int seconds;
+    std::int64_t failures;
+  };
+  for (const Row& row : {Row{1, 1}, Row{10, 1}, Row{11, 2}, Row{600, 60}, Row{1195, 120}}) {
+    const Settings settings = settings_of({{"startup", {{"timeoutSeconds", row.seconds}}}});
+    EXPECT_EQ(decide_probes(settings, knowledge().engines.at("vllm"), rules()).startup.threshold.value, row.failures) << row.seconds;
+  }
+}
+
+RolloutChoice rollout_of(const Json& spec, Findings& findings) {
+  const Settings settings = settings_of(spec);
+  return decide_rollout(settings, sizing_of(settings), 315, rules(), findings);
+}
+
+TEST(Rollout, GivesAHealthyReplacementItsTime) {
+  Findings findings;
+  EXPECT_EQ(rollout_of({{"replicas", 2}}, findings).progress_deadline.value, 315 + 300 + 600);
+  EXPECT_TRUE(findings.notices.empty());
+  (void)rollout_of({{"replicas", 2}, {"rollout", {{"progressDeadlineSeconds", 700}}}}, findings);
+  EXPECT_TRUE(says(findings, "ShortProgressDeadline"));
+  (void)rollout_of({{"replicas", 2}, {"rollout", {{"progressDeadlineSeconds", 500}}}}, findings);
+  EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.rollout.progressDeadlineSeconds"));
+}
+
+TEST(Rollout, SaysThatOneReplicaMeansAnOutage) {
+  Findings findings;
+  const RolloutChoice choice = rollout_of({}, findings);
+  EXPECT_TRUE(says(findings, "OutageOnRollout"));
+  EXPECT_TRUE(says(findings, "NoDisruptionBudget"));
+  EXPECT_FALSE(choice.budget_max_unavailable || choice.budget_min_available);
+  Findings surge;
+  (void)rollout_of({{"rollout", {{"maxSurge", 1}}}}, surge);
+  EXPECT_FALSE(says(surge, "OutageOnRollout"));
+}
+
+TEST(Rollout, CountsSurgeInReplicas) {
+  Findings findings;
+  EXPECT_EQ(rollout_of({{"replicas", 4}, {"rollout", {{"maxSurge", 2}}}}, findings).surge_replicas, 2);
+  EXPECT_EQ(rollout_of({{"replicas", 5}, {"rollout", {{"maxSurge", "25%"}}}}, findings).surge_replicas, 2);
+}
+
+TEST(Rollout, RefusesToReplaceNothingWithNothing) {
+  Settings settings = settings_of({{"replicas", 2}});
+  settings.max_unavailable.value = std::string("0%");
+  Findings findings;
+  (void)decide_rollout(settings, sizing_of(settings), 315, rules(), findings);
+  EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.rollout"));
+}
+
+TEST(Budget, NeverLetsTwoGroupsLoseAPod) {
+  struct Row {
+    int replicas, nodes, lost;
+    std::int64_t min_available;
+  };
+  for (const Row& row : {Row{2, 2, 1, 3}, Row{3, 4, 1, 11}, Row{3, 4, 2, 7}, Row{2, 2, 0, 4}, Row{2, 2, 5, 0}}) {
+    Findings findings;
+    const RolloutChoice choice =
+        rollout_of({{"replicas", row.replicas}, {"nodes", row.nodes}, {"parallelism", {{"tensor", 8}}}, {"disruption", {{"maxUnavailable", row.lost}}}}, findings);
+    ASSERT_TRUE(choice.budget_min_available);
+    EXPECT_EQ(choice.budget_min_available->value, row.min_available);
+    EXPECT_FALSE(choice.budget_max_unavailable);
+  }
+}
+
+TEST(Network, ExcludesInterfacesOnlyWhereNodesMustReachEachOther) {
+  const auto of = [](const Json& spec) {
+    const Settings settings = settings_of(spec);
+    return decide_network(settings, sizing_of(settings));
+  };
+  EXPECT_TRUE(of({}).environment.empty());
+  const auto several = of({{"nodes", 2}}).environment;
+  ASSERT_EQ(several.size(), 1U);
+  EXPECT_EQ(several[0].source["value"], "^lo,docker,veth");
+  const auto named = of({{"nodes", 2}, {"network", {{"interfaces", {"eth1", "eth2"}}}}}).environment;
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(named[0].source["value"], "eth1,eth2");
+  EXPECT_EQ(named[1].source["value"], "eth1");
+  EXPECT_NE(named[1].reason.text.find("one interface"), std::string::npos);
+  EXPECT_FALSE(of({{"nodes", 2}}).capabilities);
+}
+
+Json merged(Json pod, const Json& patch) {
+  merge_pod_template(pod, patch);
+  return pod;
+}
+
+TEST(PodTemplate, MergesListsByTheirKey) {
+  const Json pod = {{"spec",
+                     {{"containers", {{{"name", "engine"}, {"image", "i"}, {"args", {"a", "b"}}, {"env", {{{"name", "A"}, {"value", "1"}}}}}}},
+                      {"tolerations", {{{"key", "gpu"}}}},
+                      {"volumes", {{{"name", "dshm"}, {"emptyDir", Json::object()}}}}}}};
+  const Json patch = {{"spec",
+                       {{"containers",
+                         {{{"name", "engine"}, {"args", {"c"}}, {"image", nullptr}, {"env", {{{"name", "A"}, {"value", "2"}}, {{"name", "B"}, {"value", "3"}}}}},
+                          {{"name", "side"}, {"image", "s"}}}},
+                        {"tolerations", {{{"key", "x"}}}},
+                        {"volumes", {{{"name", "dshm"}, {"$patch", "delete"}}}}}}};
+  const Json spec = merged(pod, patch)["spec"];
+  ASSERT_EQ(spec["containers"].size(), 2U);
+  EXPECT_EQ(spec["containers"][0]["args"], Json::array({"c"}));
+  EXPECT_FALSE(spec["containers"][0].contains("image"));
+  EXPECT_EQ(spec["containers"][0]["env"].size(), 2U);
+  EXPECT_EQ(spec["containers"][0]["env"][0]["value"], "2");
+  EXPECT_EQ(spec["tolerations"].size(), 2U);
+  EXPECT_TRUE(spec["volumes"].empty());
+  EXPECT_EQ(merged(merged(pod, patch), patch), merged(pod, patch)) << "merging twice changes nothing";
+}
+
+TEST(PodTemplate, RefusesWhatWouldBreakTheObject) {
+  struct Row {
+    Json patch;
+    std::string path;
+  };
+  const Json no_name = Json::array({{{"image", "x"}}});
+  const Json no_engine = Json::array({{{"name", "engine"}, {"$patch", "delete"}}});
+  for (const Row& row : {Row{{{"metadata", {{"labels", {{"inference-operator.dev/name", "x"}}}}}}, "spec.podTemplate.metadata.labels.inference-operator.dev/name"},
+                         Row{{{"spec", {{"containers", no_name}}}}, "spec.podTemplate.spec.containers[0].name"},
+                         Row{{{"spec", {{"containers", no_engine}}}}, "spec.podTemplate.spec.containers[0]"},
+                         Row{{{"specs", Json::object()}}, "spec.podTemplate.specs"},
+                         Row{{{"spec", {{"$retainKeys", {"a"}}}}}, "spec.podTemplate.spec.$retainKeys"}}) {
+    Findings findings;
+    check_pod_template({.value = row.patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}}, findings);
+    ASSERT_FALSE(findings.faults.empty()) << row.path;
+    EXPECT_EQ(findings.faults.front().error.path, row.path);
+  }
+}
+
+const Json kEngine = {{"name", "engine"}, {"resources", {{"limits", {{"cpu", "8"}, {"memory", "64Gi"}}}}}};
+
+TEST(PodTemplate, KeepsThePodGuaranteed) {
+  const auto check = [](const Json& resources) {
+    Json pod = {{"spec", {{"terminationGracePeriodSeconds", 900}, {"containers", {kEngine, {{"name", "side"}, {"resources", resources}}}}}}};
+    Findings findings;
+    check_merged_pod(pod, 900, findings);
+    return findings;
+  };
+  EXPECT_TRUE(check({{"limits", {{"cpu", "500m"}, {"memory", "1Gi"}}}}).faults.empty());
+  EXPECT_TRUE(check({{"limits", {{"cpu", 1}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1000m"}, {"memory", "1024Mi"}}}}).faults.empty());
+  for (const Json& resources : {Json::object(), Json{{"limits", {{"cpu", "1"}}}}, Json{{"requests", {{"cpu", "1"}, {"memory", "1Gi"}}}},
+                                Json{{"limits", {{"cpu", "2"}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1"}}}}}) {
+    EXPECT_TRUE(refuses(check(resources), "InvalidSpec", "spec.podTemplate.spec.containers[name=side].resources")) << resources;
+  }
+}
+
+TEST(PodTemplate, RefusesToBeLeftWithoutAnEngine) {
+  for (const Json& pod : {Json::object(), Json{{"spec", Json::object()}}, Json{{"spec", {{"containers", "x"}}}}, Json{{"spec", {{"initContainers", {kEngine}}}}}}) {
+    Findings findings;
+    check_merged_pod(pod, 900, findings);
+    EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.podTemplate.spec.containers")) << pod;
+  }
+}
+
+TEST(PodTemplate, SurvivesEveryShape) {
+  // A podTemplate is schemaless: anything may stand anywhere.
+  const std::vector<Json> shapes{nullptr, true, 1, "x", Json::array(), Json::array({1}), Json::object(), Json{{"$patch", "delete"}}, Json{{"name", 1}}};
+  const Json rendered = {{"metadata", {{"labels", {{"a", "b"}}}}}, {"spec", {{"containers", {kEngine}}, {"tolerations", {{{"key", "gpu"}}}}}}};
+  for (const char* pointer : {"/metadata", "/metadata/labels", "/spec", "/spec/containers", "/spec/initContainers", "/spec/tolerations", "/spec/containers/0",
+                              "/spec/containers/0/resources", "/spec/containers/0/resources/limits", "/spec/containers/0/env", "/spec/containers/0/env/0",
+                              "/spec/terminationGracePeriodSeconds", "/spec/hostNetwork"}) {
+    for (const Json& shape : shapes) {
+      Json patch = {{"metadata", Json::object()}, {"spec", {{"containers", {{{"name", "engine"}}}}}}};
+      patch[Json::json_pointer(pointer)] = shape;
+      Findings findings;
+      check_pod_template({.value = patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}}, findings);
+      if (!findings.faults.empty()) continue;
+      Json pod = rendered;
+      merge_pod_template(pod, patch);
+      merge_pod_template(pod, patch);
+      check_merged_pod(pod, 900, findings);
+    }
+  }
+}
+
+TEST(PodTemplate, SaysWhenTheGracePeriodIsCut) {
+  Findings findings;
+  check_merged_pod({{"spec", {{"terminationGracePeriodSeconds", 30}, {"containers", {kEngine}}}}}, 900, findings);
+  EXPECT_TRUE(says(findings, "ShortGracePeriod"));
+}
+
+}  // namespace
+}  // namespace inference::render

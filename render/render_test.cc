@@ -1,0 +1,155 @@
+#include "render/render.h"
+
+#include <gtest/gtest.h>
+
+#include "base/yaml_reader.h"
+#include "crd/decode.h"
+#include "crd/quantity.h"
+#include "render/knowledge.h"
+#include "render/template_set.h"
+#include "render/values.h"
+
+namespace inference::render {
+namespace {
+
+std::expected<Rendered, Refusal> render_spec(Json spec, ClusterFacts cluster = {.leader_worker_set = true}, const std::string& name = "m",
+                                             const TemplateSet& templates = TemplateSet::embedded()) {
+  if (!spec.contains("model")) spec["model"] = {{"uri", "file:///var/models/m"}};
+  const Json object = {
+      {"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceDeploymentKind}, {"metadata", {{"name", name}, {"namespace", "ns"}}}, {"spec", spec}};
+  const auto deployment = crd::decode_inference_deployment(object);
+  EXPECT_TRUE(deployment.has_value()) << to_string(deployment.error().front());
+  return render({.deployment = *deployment, .profile = nullptr, .cluster = cluster, .recorded_gang = std::nullopt}, templates);
+}
+
+std::vector<std::string> kinds(const Rendered& rendered) {
+  std::vector<std::string> kinds;
+  for (const Json& object : rendered.objects) kinds.push_back(object["kind"]);
+  return kinds;
+}
+
+TEST(Templates, PassTheirLintAndUseEveryHole) {
+  const auto set = TemplateSet::load(embedded_template_files(), template_schemas());
+  if (set) return;
+  for (const TemplateFault& fault : set.error()) ADD_FAILURE() << to_string(fault);
+}
+
+TEST(Templates, HoldQuantitiesWhereRulesTakeThem) {
+  const RuleConstants& rules = Knowledge::embedded().rules;
+  for (const auto* fact : {&rules.memory_per_gpu, &rules.shared_memory_per_gpu, &rules.shared_memory_minimum}) {
+    EXPECT_TRUE(crd::Quantity::parse(fact->value).has_value()) << fact->source;
+  }
+}
+
+TEST(Templates, ExplainEveryRowOfEveryEngine) {
+  for (const auto& [name, engine] : Knowledge::embedded().engines) {
+    for (const ArgumentRow& row : engine.arguments) EXPECT_FALSE(row.why.empty()) << row.source;
+    for (const EnvironmentRow& row : engine.environment) EXPECT_FALSE(row.why.empty()) << row.source;
+    EXPECT_FALSE(engine.multi_node.value.empty()) << name;
+  }
+}
+
+TEST(Render, AppliesWhatPodsMountFirst) {
+  const auto single = render_spec({{"replicas", 2}});
+  ASSERT_TRUE(single.has_value());
+  EXPECT_EQ(kinds(*single), (std::vector<std::string>{"ConfigMap", "Deployment", "Service", "PodDisruptionBudget"}));
+  EXPECT_EQ(single->selector, "inference-operator.dev/name=m,app.kubernetes.io/component=server");
+  const auto group = render_spec({{"replicas", 2}, {"nodes", 2}}, {.leader_worker_set = true, .native_gang = true});
+  ASSERT_TRUE(group.has_value());
+  EXPECT_EQ(kinds(*group),
+            (std::vector<std::string>{"ConfigMap", "PodGroup", "PodGroup", "LeaderWorkerSet", "Service", "PodDisruptionBudget"}));
+  EXPECT_EQ(group->selector, "inference-operator.dev/name=m,leaderworkerset.sigs.k8s.io/worker-index=0");
+  EXPECT_EQ(group->resolved["gang"], "Native");
+}
+
+TEST(Render, PutsTheSelectorsLabelsOnThePods) {
+  const auto rendered = render_spec({});
+  ASSERT_TRUE(rendered.has_value());
+  const Json& deployment = rendered->objects[1];
+  const Json labels = deployment["spec"]["template"]["metadata"]["labels"];
+  for (const auto& [key, value] : deployment["spec"]["selector"]["matchLabels"].items()) EXPECT_EQ(labels[key], value);
+  for (const auto& [key, value] : rendered->objects[2]["spec"]["selector"].items()) EXPECT_EQ(labels[key], value);
+}
+
+TEST(Render, ChangesNoSelectorWhateverTheSpecSays) {
+  const auto plain = render_spec({});
+  const auto rich = render_spec({{"replicas", 4},
+                                 {"model", {{"uri", "file:///var/models/other"}, {"servedName", "x"}}},
+                                 {"engine", {{"name", "sglang"}}},
+                                 {"accelerator", {{"product", "H100"}}}});
+  ASSERT_TRUE(plain.has_value() && rich.has_value());
+  EXPECT_EQ(plain->objects[1]["spec"]["selector"], rich->objects[1]["spec"]["selector"]);
+}
+
+TEST(Render, ReportsEveryFaultAtOnce) {
+  const auto refused = render_spec({{"model", {{"uri", "hf://org/model"}}}, {"topologyCheck", "Warn"}, {"nodes", 2}}, {}, std::string(46, 'a'));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "NotSupported");
+  std::vector<std::string> paths;
+  for (const auto& error : refused.error().errors) paths.push_back(error.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"spec.topologyCheck", "spec.model.uri", "spec.nodes"}));
+}
+
+TEST(Render, NeedsLeaderWorkerSetOnlyForGroups) {
+  EXPECT_TRUE(render_spec({}, {}).has_value());
+  const auto refused = render_spec({{"nodes", 2}}, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "ClusterLacksLeaderWorkerSet");
+  EXPECT_TRUE(render_spec({{"nodes", 2}}, {.offline = true}).has_value());
+}
+
+TEST(Render, KeepsTheUsersValueOverOurs) {
+  const auto rendered = render_spec({{"engine", {{"env", {{{"name", "TOKENIZERS_PARALLELISM"}, {"value", "true"}}}}}}});
+  ASSERT_TRUE(rendered.has_value());
+  std::size_t found = 0;
+  for (const Json& variable : rendered->objects[1]["spec"]["template"]["spec"]["containers"][0]["env"]) {
+    if (variable["name"] != "TOKENIZERS_PARALLELISM") continue;
+    ++found;
+    EXPECT_EQ(variable["value"], "true");
+  }
+  EXPECT_EQ(found, 1U);
+}
+
+TEST(Render, RefusesASidecarThatMakesThePodBurstable) {
+  const Json sidecar = Json::array({{{"name", "exporter"}, {"image", "x"}}});
+  for (const char* list : {"containers", "initContainers"}) {
+    const auto refused = render_spec({{"podTemplate", {{"spec", {{list, sidecar}}}}}});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().errors.front().path, std::string("spec.podTemplate.spec.") + list + "[name=exporter].resources");
+  }
+}
+
+TEST(Render, RefusesAGlooInterfaceThatGlooRefuses) {
+  const Json engine = Json::array({{{"name", "engine"}, {"env", {{{"name", "GLOO_SOCKET_IFNAME"}, {"value", "^lo"}}}}}});
+  const auto refused = render_spec({{"podTemplate", {{"spec", {{"containers", engine}}}}}});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "InvalidSpec");
+}
+
+TEST(Render, TakesTemplatesFromAFolder) {
+  auto files = embedded_template_files();
+  std::string& deployment = files.at("deployment.yaml");
+  const std::string from = "minReadySeconds: 10";
+  deployment.replace(deployment.find(from), from.size(), "minReadySeconds: 25");
+  const auto set = TemplateSet::load(files, template_schemas());
+  ASSERT_TRUE(set.has_value());
+  const auto rendered = render_spec({}, {}, "m", *set);
+  ASSERT_TRUE(rendered.has_value());
+  EXPECT_EQ(rendered->objects[1]["spec"]["minReadySeconds"], 25);
+}
+
+TEST(Render, RefusesDataFilesThatItCannotUse) {
+  auto files = embedded_template_files();
+  std::string& vllm = files.at("engines/vllm.yaml");
+  const std::string from = "port: 8000 ";
+  vllm.replace(vllm.find(from), from.size(), "prot: 8000 ");
+  const auto set = TemplateSet::load(files, template_schemas());
+  ASSERT_TRUE(set.has_value());
+  const auto refused = render_spec({}, {}, "m", *set);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "InvalidTemplates");
+  EXPECT_NE(refused.error().errors.front().message.find("engines/vllm.yaml"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace inference::render
