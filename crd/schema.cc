@@ -88,8 +88,7 @@ bool apply_keyword(Schema& schema, const std::string& keyword, const Json& value
   } else if (keyword == "maxProperties") {
     schema.max_properties = value.get<std::size_t>();
   } else if (keyword == "pattern") {
-    schema.pattern_text = value.get<std::string>();
-    schema.pattern.emplace(schema.pattern_text);
+    schema.pattern.emplace(value.get<std::string>());
   } else if (keyword == "x-kubernetes-preserve-unknown-fields") {
     schema.preserves_unknown_fields = value.get<bool>();
   } else if (keyword == "x-kubernetes-validations") {

@@ -39,7 +39,6 @@ struct Schema {
   std::optional<std::size_t> max_items;
   std::optional<std::size_t> max_properties;
   std::optional<Pattern> pattern;
-  std::string pattern_text;
   std::vector<AppliedRule> rules;
 
   /// Null when there is none of this name.

@@ -91,128 +91,147 @@ std::string join(const std::vector<std::string>& names) {
   return result;
 }
 
+// Walks schema and value together. The way down is kept as steps and becomes text only for a fault: most objects have
+// none.
 class Validator {
  public:
-  void check(const Schema& schema, const Json& value, const std::string& path) {
+  explicit Validator(const std::string& root) : root_(root) {}
+
+  void check(const Schema& schema, const Json& value) {
     if (!has_type(schema.type, value)) {
-      add_wrong_type(schema, value, path);
+      add_wrong_type(schema, value);
       return;
     }
-    if (value.is_string()) check_string(schema, value.get_ref<const std::string&>(), path);
-    if (value.is_number()) check_number(schema, value, path);
-    if (value.is_array()) check_array(schema, value, path);
-    if (value.is_object()) check_object(schema, value, path);
+    if (value.is_string()) check_string(schema, value.get_ref<const std::string&>());
+    if (value.is_number()) check_number(schema, value);
+    if (value.is_array()) check_array(schema, value);
+    if (value.is_object()) check_object(schema, value);
     for (const auto& [rule, field_path] : schema.rules) {
-      if (!rule->holds(value)) add(join_path(path, field_path), std::string(rule->message));
+      if (!rule->holds(value)) add(std::string(rule->message), field_path);
     }
   }
 
   FieldErrors take() { return std::move(errors_); }
 
  private:
-  // One fault a path: an empty name is also no DNS label, but saying so twice helps nobody.
-  void add(std::string path, std::string message) {
-    if (errors_.size() >= kMostErrors || std::ranges::find(errors_, path, &FieldError::path) != errors_.end()) return;
-    errors_.push_back({std::move(path), std::move(message)});
+  // A field by its name, or an item by its index.
+  struct Step {
+    const std::string* field;
+    std::size_t index;
+  };
+
+  std::string path(const std::string& relative) const {
+    std::string text = root_;
+    for (const auto& [field, index] : steps_)
+      text += field == nullptr ? "[" + std::to_string(index) + "]" : "." + quotable(*field);
+    text += relative;
+    return text.starts_with('.') ? text.substr(1) : text;
   }
 
-  static std::string join_path(const std::string& path, const std::string& relative) {
-    return path.empty() && relative.starts_with('.') ? relative.substr(1) : path + relative;
+  // `relative` leads from the current value to what is at fault. One fault a path: an empty name is also no DNS label,
+  // but saying so twice helps nobody.
+  void add(std::string message, const std::string& relative = "") {
+    if (errors_.size() >= kMostErrors) return;
+    std::string place = path(relative);
+    if (std::ranges::find(errors_, place, &FieldError::path) != errors_.end()) return;
+    errors_.push_back({std::move(place), std::move(message)});
   }
 
-  static std::string child_path(const std::string& path, const std::string& name) {
-    return path.empty() ? quotable(name) : path + "." + quotable(name);
-  }
-
-  void add_wrong_type(const Schema& schema, const Json& value, const std::string& path) {
+  void add_wrong_type(const Schema& schema, const Json& value) {
     // A number that is too large to be read as an integer is too large first of all.
     if (value.is_number() && schema.maximum && value.get<double>() > static_cast<double>(*schema.maximum)) {
-      add(path, "must be at most " + std::to_string(*schema.maximum));
+      add("must be at most " + std::to_string(*schema.maximum));
     } else if (value.is_number() && schema.minimum && value.get<double>() < static_cast<double>(*schema.minimum)) {
-      add(path, "must be at least " + std::to_string(*schema.minimum));
+      add("must be at least " + std::to_string(*schema.minimum));
     } else {
       // `Off`, `yes` and 0.90 are no strings in YAML, and who wrote them sees a string there.
       const bool needs_quotes = schema.type == Schema::Type::kString && (value.is_boolean() || value.is_number());
-      add(path, "must be " + std::string(describe(schema.type)) + ", not " + describe(value) +
-                    (needs_quotes ? " (quotes make it one)" : ""));
+      add("must be " + std::string(describe(schema.type)) + ", not " + describe(value) +
+          (needs_quotes ? " (quotes make it one)" : ""));
     }
   }
 
-  void check_string(const Schema& schema, const std::string& text, const std::string& path) {
+  void check_string(const Schema& schema, const std::string& text) {
     if (!schema.enumeration.empty() && std::ranges::find(schema.enumeration, text) == schema.enumeration.end()) {
-      add(path, "must be one of " + join(schema.enumeration) + ", not \"" + quotable(text) + "\"");
+      add("must be one of " + join(schema.enumeration) + ", not \"" + quotable(text) + "\"");
       return;
     }
     const std::size_t length = count_code_points(text);
     if (length < schema.min_length) {
-      add(path, schema.min_length == 1 ? "must not be empty"
-                                       : "must have at least " + std::to_string(schema.min_length) + " characters");
+      add(schema.min_length == 1 ? "must not be empty"
+                                 : "must have at least " + std::to_string(schema.min_length) + " characters");
       return;
     }
     if (schema.max_length && length > *schema.max_length) {
-      add(path, "must have at most " + std::to_string(*schema.max_length) + " characters");
+      add("must have at most " + std::to_string(*schema.max_length) + " characters");
       return;  // and is too long to be matched
     }
     if (schema.pattern && !schema.pattern->found_in(text)) {
-      add(path, "must match " + schema.pattern_text + ", unlike \"" + quotable(text) + "\"");
+      add("must match " + schema.pattern->text() + ", unlike \"" + quotable(text) + "\"");
     }
   }
 
-  void check_number(const Schema& schema, const Json& value, const std::string& path) {
+  void check_number(const Schema& schema, const Json& value) {
     const auto number = as_integer(value);
     if (!number) return;  // only of a node that takes any value
-    if (schema.minimum && *number < *schema.minimum) add(path, "must be at least " + std::to_string(*schema.minimum));
-    if (schema.maximum && *number > *schema.maximum) add(path, "must be at most " + std::to_string(*schema.maximum));
+    if (schema.minimum && *number < *schema.minimum) add("must be at least " + std::to_string(*schema.minimum));
+    if (schema.maximum && *number > *schema.maximum) add("must be at most " + std::to_string(*schema.maximum));
   }
 
-  void check_array(const Schema& schema, const Json& list, const std::string& path) {
+  void check_array(const Schema& schema, const Json& list) {
     const std::size_t most = schema.max_items.value_or(list.size());
-    if (list.size() > most) add(path, "must have at most " + std::to_string(most) + " items");
+    if (list.size() > most) add("must have at most " + std::to_string(most) + " items");
     if (!schema.items) return;
     std::set<std::string> seen;
     for (std::size_t i = 0; i < std::min(most, list.size()); ++i) {
-      const std::string item_path = path + "[" + std::to_string(i) + "]";
-      check(*schema.items, list[i], item_path);
-      if (!schema.list_map_keys.empty() && list[i].is_object()) check_key(schema, list[i], item_path, seen);
+      steps_.push_back({nullptr, i});
+      check(*schema.items, list[i]);
+      if (!schema.list_map_keys.empty() && list[i].is_object()) check_key(schema, list[i], seen);
+      steps_.pop_back();
     }
   }
 
-  void check_key(const Schema& schema, const Json& item, const std::string& path, std::set<std::string>& seen) {
+  void check_key(const Schema& schema, const Json& item, std::set<std::string>& seen) {
     Json key = Json::array();
     for (const std::string& name : schema.list_map_keys) key.push_back(item.value(name, Json()));
     if (!seen.insert(key.dump(-1, ' ', false, Json::error_handler_t::replace)).second) {
-      add(path, "has the same " + join(schema.list_map_keys) + " as an item before it");
+      add("has the same " + join(schema.list_map_keys) + " as an item before it");
     }
   }
 
-  void check_object(const Schema& schema, const Json& object, const std::string& path) {
+  void check_object(const Schema& schema, const Json& object) {
     for (const std::string& name : schema.required) {
-      if (const auto found = object.find(name); found == object.end() || found->is_null())
-        add(child_path(path, name), "is required");
+      const auto found = object.find(name);
+      if (found == object.end() || found->is_null()) add("is required", "." + name);
     }
     if (schema.max_properties && object.size() > *schema.max_properties) {
-      add(path, "must have at most " + std::to_string(*schema.max_properties) + " fields");
+      add("must have at most " + std::to_string(*schema.max_properties) + " fields");
       return;
     }
     const bool closed = schema.type == Schema::Type::kObject && !schema.preserves_unknown_fields;
-    for (const auto& [name, value] : object.items()) {
-      const Schema* known = schema.child(name);
+    for (auto field = object.begin(); field != object.end(); ++field) {
+      const Schema* known = schema.child(field.key());
+      if (known != nullptr ? field->is_null() : !closed) continue;
+      steps_.push_back({&field.key(), 0});
       if (known != nullptr) {
-        if (!value.is_null()) check(*known, value, child_path(path, name));
-      } else if (closed) {
-        add(child_path(path, name), "unknown field");
+        check(*known, *field);
+      } else {
+        add("unknown field");
       }
+      steps_.pop_back();
     }
   }
 
+  const std::string& root_;
+  std::vector<Step> steps_;
   FieldErrors errors_;
 };
 
 }  // namespace
 
 FieldErrors validate(const Schema& schema, const Json& value, const std::string& path) {
-  Validator validator;
-  validator.check(schema, value, path);
+  Validator validator(path);
+  validator.check(schema, value);
   return validator.take();
 }
 
