@@ -37,7 +37,7 @@ bench_memory() {
   mkdir -p "$DEMO"
   localcluster up --state "$ROOT/build/cluster/demo" --nodes 3 >/dev/null
   # shellcheck disable=SC2034  # read by k in e2e/demo.sh
-  KUBECTL=("$("$ROOT/build/localcluster" path kubectl)" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
+  KUBECTL=("$(local_kubectl "$ROOT/build/cluster/demo")" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
   trap 'demo_cleanup' EXIT
   install_operator_objects >/dev/null
   start_operator >/dev/null

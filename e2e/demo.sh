@@ -25,7 +25,7 @@ demo() {
     KUBECTL=(kubectl ${context:+--context "$context"})
   else
     localcluster up --state "$ROOT/build/cluster/demo" --nodes 10
-    KUBECTL=("$("$ROOT/build/localcluster" path kubectl)" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
+    KUBECTL=("$(local_kubectl "$ROOT/build/cluster/demo")" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
   fi
   # Whatever happens from here on, what the demo started is stopped, unless it succeeds and is to be kept.
   trap 'demo_cleanup' EXIT

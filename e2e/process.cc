@@ -82,7 +82,9 @@ OperatorProcess::~OperatorProcess() {
 }
 
 bool OperatorProcess::running() const {
-  return pid_ > 0 && waitpid(pid_, nullptr, WNOHANG | WNOWAIT) == 0 && kill(pid_, 0) == 0;
+  siginfo_t ended{};  // only looked at: stop() still has to reap it
+  return pid_ > 0 && waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
 }
 
 int OperatorProcess::stop(int signal) {

@@ -1,5 +1,7 @@
 #include "reconcilers/apply.h"
 
+#include <algorithm>
+
 #include "base/logging.h"
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
@@ -36,6 +38,14 @@ Outcome write(client::ApiClient& api, const Write& write, std::string_view owner
   return std::move(*answer);
 }
 
+/// Whether the API server takes no new objects because the namespace is being deleted (cause NamespaceTerminating of
+/// the admission plugin NamespaceLifecycle).
+bool is_ending(const client::ApiError& error) {
+  if (!error.is_forbidden() || !error.details.is_object()) return false;
+  return std::ranges::any_of(error.details.value("causes", Json::array()),
+                             [](const Json& cause) { return cause.value("reason", "") == "NamespaceTerminating"; });
+}
+
 bool is_workload(const Json& object) {
   return object["kind"] == "Deployment" || object["kind"] == "LeaderWorkerSet";
 }
@@ -44,10 +54,16 @@ bool is_workload(const Json& object) {
 
 ApplyFailure classify(const client::ApiError& error, std::string object) {
   using Kind = ApplyFailure::Kind;
-  const Kind kind = error.is_conflict()    ? Kind::kConflict
-                    : error.is_invalid()   ? Kind::kInvalid
-                    : error.is_forbidden() ? Kind::kForbidden
-                                           : Kind::kTransient;
+  Kind kind = Kind::kTransient;
+  if (is_ending(error)) {
+    kind = Kind::kEnding;
+  } else if (error.is_conflict()) {
+    kind = Kind::kConflict;
+  } else if (error.is_invalid()) {
+    kind = Kind::kInvalid;
+  } else if (error.is_forbidden()) {
+    kind = Kind::kForbidden;
+  }
   return {kind, std::move(object), error.message.empty() ? error.to_string() : error.message};
 }
 
@@ -59,7 +75,9 @@ Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_u
     if (!outcome) {
       applied.failures.push_back(classify(outcome.error(), describe(wanted.object)));
       if (outcome.error().retry_after) applied.retry_after = *outcome.error().retry_after;
-      if (applied.failures.back().kind == ApplyFailure::Kind::kTransient) return applied;
+      using Kind = ApplyFailure::Kind;
+      if (const Kind kind = applied.failures.back().kind; kind == Kind::kTransient || kind == Kind::kEnding)
+        return applied;
       continue;
     }
     log::info("applied child",

@@ -110,6 +110,13 @@ TEST_F(ApplyTest, ABrokenServerEndsItAtOnce) {
   EXPECT_EQ(calls().size(), 1U);
 }
 
+TEST(Classify, TellsAMissingRightFromANamespaceThatIsGoing) {
+  client::ApiError error{.kind = client::ApiError::Kind::kStatus, .code = 403, .reason = "Forbidden", .message = "no"};
+  EXPECT_EQ(classify(error, "x").kind, ApplyFailure::Kind::kForbidden);
+  error.details = {{"causes", {{{"reason", "NamespaceTerminating"}}}}};
+  EXPECT_EQ(classify(error, "x").kind, ApplyFailure::Kind::kEnding);
+}
+
 TEST_F(ApplyTest, RemovesByUidAndTakesGoneForDone) {
   Plan plan;
   plan.removals = {{client::resources::kDeployment, {"llm", "m"}, "u-2"},

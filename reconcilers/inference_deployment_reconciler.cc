@@ -42,6 +42,12 @@ Workload current_workload(const Observed& observed, const Plan& plan, const Appl
   return read_workload(live);
 }
 
+/// The object and all its children are going with their namespace: neither a status nor an event is of use.
+bool is_ending(const Applied& applied) {
+  return std::ranges::any_of(applied.failures,
+                             [](const ApplyFailure& failure) { return failure.kind == ApplyFailure::Kind::kEnding; });
+}
+
 std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& applied) {
   for (const auto& failure : applied.failures) {
     const std::string message = "write " + failure.object + ": " + failure.message;
@@ -52,6 +58,8 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
         return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, kSlowRetry});
       case ApplyFailure::Kind::kInvalid:
         return std::unexpected(ReconcileError{ReconcileError::Kind::kTerminal, message, {}});
+      case ApplyFailure::Kind::kEnding:
+        return Result::await_change();
       case ApplyFailure::Kind::kConflict:
         return Result::requeue_after(kConflictRetry, "an object that is not ours is in the way");
     }
@@ -90,7 +98,7 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
   // From here on everything is decided; what follows only carries it out and tells.
   const std::string uid = (*observed->object)["metadata"].value("uid", "");
   const Applied applied = apply(api_, plan, uid, request.id, stop);
-  if (stop.stop_requested()) return Result::await_change();
+  if (stop.stop_requested() || is_ending(applied)) return Result::await_change();
 
   const Json status =
       compute_status({.generation = (*observed->object)["metadata"].value("generation", std::int64_t{0}),

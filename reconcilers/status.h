@@ -17,6 +17,7 @@ struct ApplyFailure {
     kConflict,   // an object of that name is there and is not ours: it is left alone
     kInvalid,    // the API server refuses the object: only a change of the spec helps
     kForbidden,  // a right is missing: someone may grant it
+    kEnding,     // the namespace is being deleted: nothing is to be done any more
     kTransient,  // tried again soon
   };
   Kind kind = Kind::kTransient;
@@ -30,7 +31,7 @@ struct StatusInput {
   const Json* previous = nullptr;              // the status that stands in the API server, may be null
   const render::Rendered* rendered = nullptr;  // either this …
   const render::Refusal* refusal = nullptr;    // … or this is there
-  std::string model_uri = {};                       // for CacheReady's message
+  std::string model_uri = {};                  // for CacheReady's message
   std::vector<ApplyFailure> failures = {};
   Workload workload = {};
   Pods pods = {};

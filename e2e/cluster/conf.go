@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for the stage below
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ health: {healthProbeBindAddress: "127.0.0.1:%d"}
 webhook: {host: 127.0.0.1, port: %d, certDir: %s}
 `
 
+// imageErrorStage comes after kwok's own stages.
+//
+//go:embed image-error-stage.yaml
+var imageErrorStage string
+
 // clients are the users of the control plane: RBAC has roles for the first two, the others are no part of Kubernetes.
 var clients = []struct{ name, user, group string }{
 	{"controller-manager", "system:kube-controller-manager", ""},
@@ -55,7 +61,7 @@ func (c *cluster) writeConfiguration() error {
 	lws := fmt.Sprintf(lwsConfig, c.Ports["lws"], c.Ports["lws-webhook"], quote(c.path("conf", "lws-certs")))
 	return errors.Join(
 		os.WriteFile(c.path("conf", "audit-policy.yaml"), []byte(auditPolicy), 0o600),
-		os.WriteFile(c.path("conf", "kwok-stages.yaml"), stages, 0o600),
+		os.WriteFile(c.path("conf", "kwok-stages.yaml"), append(stages, "---\n"+imageErrorStage...), 0o600),
 		os.WriteFile(c.path("conf", "lws.yaml"), []byte(lws), 0o600),
 		os.WriteFile(c.auditLog(), nil, 0o600), // there before the first write, for who follows it
 	)
