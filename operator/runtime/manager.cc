@@ -1,6 +1,6 @@
 #include "operator/runtime/manager.h"
 
-#include <algorithm>
+#include <thread>
 
 #include "base/logging.h"
 
@@ -87,6 +87,9 @@ std::expected<void, std::string> Manager::stop_all() {
   log::info("stopping");
   working_ = false;
   const TimePoint deadline = surroundings_.clock.now() + options_.stop_timeout;
+  // Beside the rest: civetweb looks for its end every two seconds only.
+  const std::jthread health_stopper([this] { health_.reset(); });
+  health_port_ = 0;
   for (const auto& informer : informers_) informer->request_stop();
   for (const auto& controller : controllers_) controller->request_stop();
   std::string hanging;
@@ -98,8 +101,6 @@ std::expected<void, std::string> Manager::stop_all() {
   }
   // After the workers, who record: what they said last is written too.
   if (!surroundings_.recorder.stop(deadline)) hanging += " event recorder";
-  health_port_ = 0;
-  health_.reset();
   if (!hanging.empty()) return std::unexpected("did not stop in time:" + hanging);
   log::info("stopped");
   return {};

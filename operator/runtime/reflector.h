@@ -44,8 +44,8 @@ class Reflector {
   Reflector(Settings settings, ListWatch& source, StoreWriter& store, ReflectorListener listener,
             InformerMetrics metrics, Clock& clock, Random& random);
 
-  /// Runs until `stop`; call it once, on a thread of its own. Only the pure waits and the two requests block, and all
-  /// heed `stop`.
+  /// Runs until `stop`, on a thread of its own, never on two at once. Only the pure waits and the two requests block,
+  /// and all heed `stop`.
   void run(std::stop_token stop);
 
   /// Whether the store holds a whole snapshot (an empty one when the kind is missing). Never goes back to false.
