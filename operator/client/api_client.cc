@@ -89,7 +89,10 @@ class WholeSink final : public ResponseSink {
 /// Decodes a watch while it comes; an answer other than 200 is collected instead.
 class WatchSink final : public ResponseSink {
  public:
-  WatchSink(std::size_t max_event_bytes, const std::function<void(WatchEvent)>& on_event) : decoder_(max_event_bytes) {
+  /// `on_status` is called when the stream begins, which may be long before it ends.
+  WatchSink(std::size_t max_event_bytes, const std::function<void(WatchEvent)>& on_event,
+            std::function<void(int)> on_status)
+      : decoder_(max_event_bytes), on_status_(std::move(on_status)) {
     pass_on_ = [this, &on_event](WatchEvent event) {
       // The stream is over after it, whatever the server still sends.
       if (failed_) return;
@@ -99,6 +102,7 @@ class WatchSink final : public ResponseSink {
   }
   void on_headers(int status, const Headers& headers) override {
     status_ = status;
+    on_status_(status);
     retry_after_ = find_header(headers, "Retry-After");
   }
   Next on_bytes(std::string_view bytes) override {
@@ -141,6 +145,7 @@ class WatchSink final : public ResponseSink {
   }
 
   WatchDecoder decoder_;
+  const std::function<void(int)> on_status_;
   std::function<void(WatchEvent)> pass_on_;
   int status_ = 0;
   std::string retry_after_;
@@ -191,6 +196,10 @@ std::expected<std::unique_ptr<ApiClient>, ConfigError> ApiClient::make(const Cli
   auto credentials = std::make_shared<Credentials>(config, clock);
   if (config.insecure_skip_tls_verify) {
     log::warning("The API server's certificate is not verified, anyone can pose as it", {{"server", url->origin()}});
+  }
+  const bool has_token = !config.token.empty() || !config.token_file.empty() || config.exec;
+  if (!url->is_tls() && has_token) {
+    log::warning("The token is sent to the API server without encryption", {{"server", url->origin()}});
   }
   if (url->is_tls()) {
     if (auto material = credentials->tls_material(); !material)
@@ -302,10 +311,13 @@ std::expected<WatchEnd, ApiError> ApiClient::watch(const Resource& resource, con
   // said something.
   request->http.total_timeout = Duration{options.timeout} + options.idle_timeout;
   request->http.max_response_bytes = std::numeric_limits<std::size_t>::max();  // events have a limit each
+  const auto observe = [&](int status) {
+    if (options_.observer) options_.observer(request->verb, status);
+  };
   return with_retries<WatchEnd>(*request, stop, [&](const HttpRequest& http) {
-    WatchSink sink(options_.max_event_bytes, on_event);
+    WatchSink sink(options_.max_event_bytes, on_event, observe);
     transport_->send(http, sink, stop);
-    if (options_.observer) options_.observer(request->verb, sink.status());
+    if (sink.status() == 0) observe(0);
     return sink.take();
   });
 }

@@ -88,7 +88,7 @@ class HttpTransport {
   virtual ~HttpTransport() = default;
 
   /// Blocks until the answer is complete or has failed; `sink.on_end` has been called when it returns. Returns within
-  /// milliseconds of a stop.
+  /// milliseconds of a stop. An exception of the sink ends the exchange and passes through, without on_end.
   virtual void send(const HttpRequest& request, ResponseSink& sink, std::stop_token stop) = 0;
 };
 
