@@ -1,4 +1,5 @@
-// How many complete sets of objects one core renders in a second: decisions and trees, from the decoded spec to JSON. Prints one line for each input.
+// How many complete sets of objects one core renders in a second: decisions and trees, from the decoded spec to JSON.
+// Prints one line for each input.
 
 #include <chrono>
 #include <cstdio>
@@ -32,7 +33,10 @@ inference::crd::InferenceDeployment read_deployment(const std::string& path) {
 
 /// Renders for at least a second and returns sets per second.
 double measure(const inference::crd::InferenceDeployment& deployment) {
-  const render::Input input{.deployment = deployment, .profile = nullptr, .cluster = {.leader_worker_set = true, .volcano = true}, .recorded_gang = {}};
+  const render::Input input{.deployment = deployment,
+                            .profile = nullptr,
+                            .cluster = {.leader_worker_set = true, .volcano = true},
+                            .recorded_gang = {}};
   const auto& templates = render::TemplateSet::embedded();
   std::size_t objects = 0;
   std::size_t sets = 0;
@@ -41,14 +45,16 @@ double measure(const inference::crd::InferenceDeployment& deployment) {
   while (elapsed.count() < 1.0) {
     for (int i = 0; i < 50; ++i, ++sets) {
       const auto rendered = render::render(input, templates);
-      if (!rendered) throw std::runtime_error(rendered.error().reason + " " + to_string(rendered.error().errors.front()));
+      if (!rendered)
+        throw std::runtime_error(rendered.error().reason + " " + to_string(rendered.error().errors.front()));
       objects += rendered->objects.size();
     }
     elapsed = std::chrono::steady_clock::now() - start;
   }
   // The count of objects is printed so that nothing can be optimised away.
   const double rate = static_cast<double>(sets) / elapsed.count();
-  std::printf("%8.0f sets a second (%.0f µs a set, %zu objects each)  %s\n", rate, 1e6 / rate, objects / sets, deployment.metadata.name.c_str());
+  std::printf("%8.0f sets a second (%.0f µs a set, %zu objects each)  %s\n", rate, 1e6 / rate, objects / sets,
+              deployment.metadata.name.c_str());
   return rate;
 }
 
@@ -56,7 +62,8 @@ double measure(const inference::crd::InferenceDeployment& deployment) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: render_bench INPUT.yaml…   (the first is the single-node one that the target is for)\n");
+    std::fprintf(stderr,
+                 "usage: render_bench INPUT.yaml…   (the first is the single-node one that the target is for)\n");
     return 2;
   }
   try {

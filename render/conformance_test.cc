@@ -1,4 +1,5 @@
-// Checks the rows of render/conformance.yaml against the recorded renderings of render/golden (golden_test.cc proves that those are what is rendered).
+// Checks the rows of render/conformance.yaml against the recorded renderings of render/golden (golden_test.cc proves
+// that those are what is rendered).
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,9 @@ const Json* find(const Json& object, std::string_view pointer) {
   return node;
 }
 
-std::string text_of(const Json& scalar) { return scalar.is_string() ? scalar.get<std::string>() : scalar.dump(); }
+std::string text_of(const Json& scalar) {
+  return scalar.is_string() ? scalar.get<std::string>() : scalar.dump();
+}
 
 bool holds(const Json& wanted, const Json& got) {
   if (wanted.is_object()) {
@@ -65,7 +68,8 @@ bool holds(const Json& wanted, const Json& got) {
 /// Whether the list holds the item, or the items next to each other.
 bool has(const Json& list, const Json& wanted) {
   const Json items = wanted.is_array() ? wanted : Json::array({wanted});
-  return list.is_array() && !std::ranges::search(list, items, [](const Json& got, const Json& item) { return holds(item, got); }).empty();
+  return list.is_array() &&
+         !std::ranges::search(list, items, [](const Json& got, const Json& item) { return holds(item, got); }).empty();
 }
 
 void check(const Json& row, const Json& object) {
@@ -84,7 +88,8 @@ void check(const Json& row, const Json& object) {
   if (row.contains("lacks")) {
     EXPECT_FALSE(has(*got, row["lacks"])) << row << " of " << *got;
   }
-  EXPECT_TRUE(row.contains("is") || row.contains("has") || row.contains("lacks") || row.contains("present")) << row << " checks nothing";
+  EXPECT_TRUE(row.contains("is") || row.contains("has") || row.contains("lacks") || row.contains("present"))
+      << row << " checks nothing";
 }
 
 TEST(Conformance, EveryRowHoldsInTheRecordedRenderings) {

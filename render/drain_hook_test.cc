@@ -1,4 +1,5 @@
-// Runs the preStop script of templates/drain-hook.yaml for real: under sh, against a small HTTP server, with each client that is installed.
+// Runs the preStop script of templates/drain-hook.yaml for real: under sh, against a small HTTP server, with each
+// client that is installed.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -32,7 +33,8 @@ std::string read_file(const fs::path& path) {
 
 /// Where `program` is on the test's own PATH, shims resolved; empty when it is not installed.
 std::string which(const std::string& program) {
-  const std::string ask = program == "python3" ? "python3 -c 'import sys; print(sys.executable)'" : "command -v " + program;
+  const std::string ask =
+      program == "python3" ? "python3 -c 'import sys; print(sys.executable)'" : "command -v " + program;
   FILE* pipe = popen((ask + " 2>/dev/null").c_str(), "r");
   std::string path(256, '\0');
   if (std::fgets(path.data(), static_cast<int>(path.size()), pipe) == nullptr) path.clear();
@@ -40,7 +42,8 @@ std::string which(const std::string& program) {
   return path.substr(0, path.find('\n'));
 }
 
-pid_t start(const std::vector<std::string>& command, const Environment& environment, const fs::path& out, const fs::path& err) {
+pid_t start(const std::vector<std::string>& command, const Environment& environment, const fs::path& out,
+            const fs::path& err) {
   std::vector<char*> argv;
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -53,7 +56,8 @@ pid_t start(const std::vector<std::string>& command, const Environment& environm
   const std::string err_path = err.string();
   const pid_t pid = fork();
   if (pid == 0) {
-    if (freopen(out_path.c_str(), "w", stdout) == nullptr || freopen(err_path.c_str(), "w", stderr) == nullptr) _exit(126);
+    if (freopen(out_path.c_str(), "w", stdout) == nullptr || freopen(err_path.c_str(), "w", stderr) == nullptr)
+      _exit(126);
     execve(argv[0], argv.data(), envp.data());
     _exit(127);
   }
@@ -89,22 +93,25 @@ constexpr const char* kBusySecondSeries =
     "vllm:num_requests_running{engine=\"0\"} 0.0\n"
     "vllm:num_requests_running{engine=\"1\"} 1e+00\n"
     "vllm:num_requests_waiting{engine=\"0\"} 0.0\n";
-constexpr const char* kNotANumber = "vllm:num_requests_running{engine=\"0\"} NaN\nvllm:num_requests_waiting{engine=\"0\"} 0.0\n";
+constexpr const char* kNotANumber =
+    "vllm:num_requests_running{engine=\"0\"} NaN\nvllm:num_requests_waiting{engine=\"0\"} 0.0\n";
 constexpr const char* kNoSeries = "# HELP process_cpu_seconds_total x\nprocess_cpu_seconds_total 0\n";
 constexpr const char* kIdle = R"({"server_load":0})";
 constexpr const char* kBusy = R"({"server_load":12})";
 
 struct Scenario {
   std::string name;
-  Json engine;                // plan of fake_engine.py; null: nobody listens
-  Environment environment;    // over the common one
-  std::string says;           // part of the hook's log
-  std::string asked;          // part of the engine's log; not asked for where a slow machine may reach the bound before the first request
-  bool terminates = false;    // the hook sends SIGTERM to the engine itself
-  std::string without_client; // what is said in place of `says` when the image has no HTTP client; empty: not run
+  Json engine;              // plan of fake_engine.py; null: nobody listens
+  Environment environment;  // over the common one
+  std::string says;         // part of the hook's log
+  std::string asked;  // part of the engine's log; not asked for where a slow machine may reach the bound before the
+                      // first request
+  bool terminates = false;     // the hook sends SIGTERM to the engine itself
+  std::string without_client;  // what is said in place of `says` when the image has no HTTP client; empty: not run
 };
 
-/// Where the hook must end by the bound, the bound is short; where it must end by itself, the bound is far away, so that a slow machine changes nothing.
+/// Where the hook must end by the bound, the bound is short; where it must end by itself, the bound is far away, so
+/// that a slow machine changes nothing.
 std::vector<Scenario> scenarios() {
   const Environment short_bound{{"DRAIN_TIMEOUT_SECONDS", "2"}};
   const auto with = [](Environment base, const Environment& more) {
@@ -113,25 +120,92 @@ std::vector<Scenario> scenarios() {
   };
   const Environment follow{{"DRAIN_MODE", "follow"}, {"LWS_LEADER_ADDRESS", "127.0.0.1"}};
   return {
-      {"IdleAtOnce", {{"load", {kIdle}}, {"metrics", {kIdleMetrics}}}, {}, "idle after", "GET /load", false, "watching connections"},
-      {"BusyThenIdle", {{"load", {kBusy, kBusy, kBusy, kIdle}}, {"metrics", {kIdleMetrics}}}, {}, "idle after", "GET /load", false, ""},
-      {"GaugesAreBusyOnASecondSeries", {{"load", {kIdle}}, {"metrics", {kBusySecondSeries}}}, short_bound, "not idle after 3 s", "", false, ""},
-      {"GaugesThatAreNoNumberAreNotIdle", {{"load", {kIdle}}, {"metrics", {kNotANumber}}}, short_bound, "not idle after 3 s", "", false, ""},
-      {"OneZeroReadingIsNotIdle", {{"load", {kIdle, kBusy}}, {"metrics", {kIdleMetrics}}}, short_bound, "not idle after 3 s", "", false, ""},
-      {"MissingSeriesAreNotIdle", {{"load", {kIdle}}, {"metrics", {kNoSeries}}}, short_bound, "not idle after 3 s", "", false, ""},
-      {"AnErrorIsNotIdle", {{"load", {500}}, {"metrics", {kIdleMetrics}}}, short_bound, "not idle after 3 s", "", false, ""},
-      {"AServerThatVanishesIsNotIdle", {{"load", {kBusy}}, {"metrics", {kIdleMetrics}}, {"serve", 3}}, short_bound, "not idle after 3 s", "", false, ""},
+      {"IdleAtOnce",
+       {{"load", {kIdle}}, {"metrics", {kIdleMetrics}}},
+       {},
+       "idle after",
+       "GET /load",
+       false,
+       "watching connections"},
+      {"BusyThenIdle",
+       {{"load", {kBusy, kBusy, kBusy, kIdle}}, {"metrics", {kIdleMetrics}}},
+       {},
+       "idle after",
+       "GET /load",
+       false,
+       ""},
+      {"GaugesAreBusyOnASecondSeries",
+       {{"load", {kIdle}}, {"metrics", {kBusySecondSeries}}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
+      {"GaugesThatAreNoNumberAreNotIdle",
+       {{"load", {kIdle}}, {"metrics", {kNotANumber}}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
+      {"OneZeroReadingIsNotIdle",
+       {{"load", {kIdle, kBusy}}, {"metrics", {kIdleMetrics}}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
+      {"MissingSeriesAreNotIdle",
+       {{"load", {kIdle}}, {"metrics", {kNoSeries}}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
+      {"AnErrorIsNotIdle",
+       {{"load", {500}}, {"metrics", {kIdleMetrics}}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
+      {"AServerThatVanishesIsNotIdle",
+       {{"load", {kBusy}}, {"metrics", {kIdleMetrics}}, {"serve", 3}},
+       short_bound,
+       "not idle after 3 s",
+       "",
+       false,
+       ""},
       {"AServerThatHangsIsNotIdle", {{"hang", true}}, short_bound, "not idle after 3 s", "", false, ""},
       {"NeverServed", nullptr, {}, "never served", "", true, "never served"},
       {"Post", {{"drain", 200}}, {{"DRAIN_MODE", "post"}}, "drained after", "POST /drain", false, ""},
-      {"PostThatFailsWatchesConnections", {{"drain", 404}}, {{"DRAIN_MODE", "post"}}, "failed: watching connections", "POST /drain", false, ""},
+      {"PostThatFailsWatchesConnections",
+       {{"drain", 404}},
+       {{"DRAIN_MODE", "post"}},
+       "failed: watching connections",
+       "POST /drain",
+       false,
+       ""},
       {"ConnectionsThatEnd", {{"hold", 2}}, {{"DRAIN_MODE", "connections"}}, "idle after", "", false, "idle after"},
-      {"ConnectionsThatStay", {{"hold", 60}}, with(short_bound, {{"DRAIN_MODE", "connections"}}), "not idle after 3 s", "", false, "not idle after 3 s"},
-      {"WorkerStaysWithItsLeader", Json::object(), with(short_bound, follow), "the leader still serves after 3 s", "", false, "waiting 3 s"},
+      {"ConnectionsThatStay",
+       {{"hold", 60}},
+       with(short_bound, {{"DRAIN_MODE", "connections"}}),
+       "not idle after 3 s",
+       "",
+       false,
+       "not idle after 3 s"},
+      {"WorkerStaysWithItsLeader", Json::object(), with(short_bound, follow), "the leader still serves after 3 s", "",
+       false, "waiting 3 s"},
       {"WorkerGoesAfterItsLeader", {{"serve", 2}}, follow, "the leader is gone", "GET /health", false, ""},
       {"WorkerOfALeaderThatNeverServed", nullptr, follow, "the leader is gone", "", true, ""},
       // A label of 64 characters can't be a name: no DNS server need say so.
-      {"WorkerOfALeaderWithoutAName", nullptr, {{"DRAIN_MODE", "follow"}, {"LWS_LEADER_ADDRESS", std::string(64, 'x')}}, "the leader is gone", "", true, ""},
+      {"WorkerOfALeaderWithoutAName",
+       nullptr,
+       {{"DRAIN_MODE", "follow"}, {"LWS_LEADER_ADDRESS", std::string(64, 'x')}},
+       "the leader is gone",
+       "",
+       true,
+       ""},
       {"PlainWait", Json::object(), {{"DRAIN_MODE", "wait"}}, "", "", false, ""},
   };
 }
@@ -169,7 +243,8 @@ class Laboratory {
     pid_t engine = 0;
     std::string port = free_port();
     if (!scenario.engine.is_null()) {
-      engine = start({which("python3"), std::string(SOURCE_DIR) + "/render/fake_engine.py", scenario.engine.dump()}, {}, folder / "port", folder / "asked");
+      engine = start({which("python3"), std::string(SOURCE_DIR) + "/render/fake_engine.py", scenario.engine.dump()}, {},
+                     folder / "port", folder / "asked");
       do {
         usleep(20'000);
         port = read_file(folder / "port");
@@ -191,7 +266,8 @@ class Laboratory {
                             {"http_proxy", "http://127.0.0.1:9"}};
     for (const auto& [name, value] : scenario.environment) environment[name] = value;
     Outcome outcome;
-    outcome.exit_code = wait_for(start({"/bin/sh", (root_ / "drain.sh").string()}, environment, folder / "out", folder / "err"));
+    outcome.exit_code =
+        wait_for(start({"/bin/sh", (root_ / "drain.sh").string()}, environment, folder / "out", folder / "err"));
     kill(victim, SIGKILL);
     outcome.terminated = wait_for(victim) == 128 + SIGTERM;
     if (engine != 0) {
@@ -226,12 +302,13 @@ const std::map<std::pair<std::string, std::string>, Outcome>& outcomes() {
       const fs::path bin = laboratory.bin_of(client);
       for (const Scenario& scenario : scenarios()) {
         if (client == kNoClient && scenario.without_client.empty()) continue;
-        running[{client, scenario.name}] = std::async(std::launch::async, [&laboratory, &places, scenario, client, bin] {
-          places.acquire();
-          Outcome outcome = laboratory.run(scenario, client, bin);
-          places.release();
-          return outcome;
-        });
+        running[{client, scenario.name}] =
+            std::async(std::launch::async, [&laboratory, &places, scenario, client, bin] {
+              places.acquire();
+              Outcome outcome = laboratory.run(scenario, client, bin);
+              places.release();
+              return outcome;
+            });
       }
     }
     std::map<std::pair<std::string, std::string>, Outcome> done;
@@ -242,9 +319,8 @@ const std::map<std::pair<std::string, std::string>, Outcome>& outcomes() {
 }
 
 class DrainHook : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Clients, DrainHook, testing::ValuesIn(clients()), [](const auto& info) {
-  return info.param == kNoClient ? "without_a_client" : info.param;
-});
+INSTANTIATE_TEST_SUITE_P(Clients, DrainHook, testing::ValuesIn(clients()),
+                         [](const auto& info) { return info.param == kNoClient ? "without_a_client" : info.param; });
 
 TEST_P(DrainHook, EndsAsItShouldInEveryScenario) {
   for (const Scenario& scenario : scenarios()) {

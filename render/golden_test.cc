@@ -1,4 +1,5 @@
-// Renders every folder of render/golden and compares it with what is recorded there. UPDATE_GOLDEN=1 rewrites the records; review the diff.
+// Renders every folder of render/golden and compares it with what is recorded there. UPDATE_GOLDEN=1 rewrites the
+// records; review the diff.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,9 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-fs::path golden_folder() { return fs::path(SOURCE_DIR) / "render" / "golden"; }
+fs::path golden_folder() {
+  return fs::path(SOURCE_DIR) / "render" / "golden";
+}
 
 std::vector<std::string> cases() {
   std::vector<std::string> names;
@@ -89,10 +92,12 @@ std::string manifest(const Rendered& rendered) {
 
 std::string account(const Rendered& rendered, const Explanations& explanations) {
   std::string text = to_text(explanations) + "\nnotices\n";
-  for (const Notice& notice : rendered.notices) text += "  " + notice.reason + " " + notice.path + ": " + notice.message + "\n";
+  for (const Notice& notice : rendered.notices)
+    text += "  " + notice.reason + " " + notice.path + ": " + notice.message + "\n";
   text += "\nselector " + rendered.selector + "\n\nresolved\n" + write_yaml(rendered.resolved);
   const std::string digest(TemplateSet::embedded().digest());
-  for (std::size_t at = 0; (at = text.find(digest, at)) != std::string::npos;) text.replace(at, digest.size(), "sha256:(digest)");
+  for (std::size_t at = 0; (at = text.find(digest, at)) != std::string::npos;)
+    text.replace(at, digest.size(), "sha256:(digest)");
   return text;
 }
 
@@ -153,19 +158,20 @@ TEST_P(Golden, LetsNothingOfTheParentsMetadataThrough) {
   const auto plain = render_case(loaded);
   ASSERT_TRUE(plain.has_value());
   // What Argo CD, Helm and kubectl leave on a parent. The decoder drops it; a child that carries it would be pruned.
-  Json parent = {{"apiVersion", crd::kApiVersion},
-                 {"kind", crd::kInferenceDeploymentKind},
-                 {"metadata",
-                  {{"name", loaded.deployment.metadata.name},
-                   {"namespace", loaded.deployment.metadata.ns},
-                   {"labels", {{"app.kubernetes.io/instance", "app-x"}, {"argocd.argoproj.io/instance", "app-x"}, {"team", "a"}}},
-                   {"annotations",
-                    {{"argocd.argoproj.io/tracking-id", "app-x"},
-                     {"argocd.argoproj.io/sync-wave", "3"},
-                     {"helm.sh/hook", "pre-install"},
-                     {"kubectl.kubernetes.io/last-applied-configuration", "{}"},
-                     {"kustomize.toolkit.fluxcd.io/name", "x"}}}}},
-                 {"spec", loaded.deployment.spec_json}};
+  Json parent = {
+      {"apiVersion", crd::kApiVersion},
+      {"kind", crd::kInferenceDeploymentKind},
+      {"metadata",
+       {{"name", loaded.deployment.metadata.name},
+        {"namespace", loaded.deployment.metadata.ns},
+        {"labels", {{"app.kubernetes.io/instance", "app-x"}, {"argocd.argoproj.io/instance", "app-x"}, {"team", "a"}}},
+        {"annotations",
+         {{"argocd.argoproj.io/tracking-id", "app-x"},
+          {"argocd.argoproj.io/sync-wave", "3"},
+          {"helm.sh/hook", "pre-install"},
+          {"kubectl.kubernetes.io/last-applied-configuration", "{}"},
+          {"kustomize.toolkit.fluxcd.io/name", "x"}}}}},
+      {"spec", loaded.deployment.spec_json}};
   if (loaded.deployment.metadata.ns.empty()) parent["metadata"].erase("namespace");
   auto decoded = crd::decode_inference_deployment(parent);
   ASSERT_TRUE(decoded.has_value()) << to_string(decoded.error().front());

@@ -197,12 +197,14 @@ EngineFacts engine_facts(const Data& root) {
   return engine;
 }
 
-void collect_built_in(const Data& node, const std::string& path, std::map<std::string, Fact<Json>, std::less<>>& facts) {
+void collect_built_in(const Data& node, const std::string& path,
+                      std::map<std::string, Fact<Json>, std::less<>>& facts) {
   if (!node.is_mapping()) {
     facts.emplace(path, Fact<Json>{.value = node.json(), .why = node.why(), .source = node.source()});
     return;
   }
-  for (const TemplateNode& child : node.children()) collect_built_in(Data(node.file(), child), path + "." + child.key, facts);
+  for (const TemplateNode& child : node.children())
+    collect_built_in(Data(node.file(), child), path + "." + child.key, facts);
 }
 
 RuleConstants rule_constants(const Data& rules) {

@@ -81,10 +81,10 @@ struct ProbeFacts {
 /// How the preStop hook learns that an engine is idle (modes: templates/drain-hook.yaml).
 struct DrainFacts {
   Fact<std::string> mode;
-  Fact<std::string> workers;      // mode of a group's workers
-  Fact<std::string> load_path;    // the rest is empty where the mode does not use it
+  Fact<std::string> workers;    // mode of a group's workers
+  Fact<std::string> load_path;  // the rest is empty where the mode does not use it
   Fact<std::string> metrics_path;
-  Fact<std::string> gauges;       // names, separated by blanks
+  Fact<std::string> gauges;  // names, separated by blanks
   Fact<std::string> post_path;
   Fact<std::int64_t> idle_seconds;
 };
@@ -115,7 +115,8 @@ struct RuleConstants {
   Fact<double> threads_per_cpu;
 };
 
-/// All data files of a TemplateSet in typed form: what the rules know, as far as it is not a rule. Immutable; share it freely.
+/// All data files of a TemplateSet in typed form: what the rules know, as far as it is not a rule. Immutable; share it
+/// freely.
 struct Knowledge {
   std::map<std::string, Fact<Json>, std::less<>> built_in;  // path ("spec.drain.timeoutSeconds") → default
   RuleConstants rules;

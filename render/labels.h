@@ -1,6 +1,7 @@
 #pragma once
 
-/// Labels and annotations that rendered objects carry: all ours, none copied from the parent (a tracking label of Argo CD on a child makes Argo prune it).
+/// Labels and annotations that rendered objects carry: all ours, none copied from the parent (a tracking label of Argo
+/// CD on a child makes Argo prune it).
 namespace inference::render {
 
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
@@ -12,7 +13,8 @@ inline constexpr const char* kComponentLabel = "app.kubernetes.io/component";
 inline constexpr const char* kNameLabel = "inference-operator.dev/name";
 /// On the pods of a natively gang-scheduled group: what the admission policy of config/gang selects.
 inline constexpr const char* kGangLabel = "inference-operator.dev/gang";
-/// SHA-256 over all templates, on objects' own metadata only: on a pod template it would restart every pod at each release.
+/// SHA-256 over all templates, on objects' own metadata only: on a pod template it would restart every pod at each
+/// release.
 inline constexpr const char* kTemplatesAnnotation = "inference-operator.dev/templates";
 
 inline constexpr const char* kLwsNameLabel = "leaderworkerset.sigs.k8s.io/name";

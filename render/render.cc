@@ -30,18 +30,25 @@ namespace inference::render {
 
 namespace {
 
-Reason identity(std::string text) { return {.rule = "identity", .text = std::move(text), .inputs = {"metadata.name"}, .source = {}}; }
+Reason identity(std::string text) {
+  return {.rule = "identity", .text = std::move(text), .inputs = {"metadata.name"}, .source = {}};
+}
 
 /// Turns decisions into objects: one function an object, all in the order in which they are applied.
 class Renderer {
  public:
   Renderer(const Input& input, const TemplateSet& templates, const Knowledge& knowledge, Explanations* explain)
-      : input_(input), templates_(templates), knowledge_(knowledge), explain_(explain), meta_(input.deployment.metadata) {}
+      : input_(input),
+        templates_(templates),
+        knowledge_(knowledge),
+        explain_(explain),
+        meta_(input.deployment.metadata) {}
 
   std::expected<Rendered, Refusal> run() {
     decide();
     if (!findings_.faults.empty()) return std::unexpected(findings_.to_refusal());
-    // From here on every decision is made; only podTemplate can still be refused, since it is checked where it was merged.
+    // From here on every decision is made; only podTemplate can still be refused, since it is checked where it was
+    // merged.
     if (choices_.sizing.nodes.value == 1) {
       choices_.server = pod_values(PodRole::kServer);
     } else {
@@ -59,8 +66,9 @@ class Renderer {
     rendered_.notices = std::move(findings_.notices);
     rendered_.replicas = choices_.sizing.replicas.value;
     rendered_.nodes = choices_.sizing.nodes.value;
-    rendered_.selector = std::string(kNameLabel) + "=" + meta_.name + "," +
-                         (is_group() ? std::string(kLwsWorkerIndexLabel) + "=0" : std::string(kComponentLabel) + "=server");
+    rendered_.selector =
+        std::string(kNameLabel) + "=" + meta_.name + "," +
+        (is_group() ? std::string(kLwsWorkerIndexLabel) + "=0" : std::string(kComponentLabel) + "=server");
     return std::move(rendered_);
   }
 
@@ -83,8 +91,9 @@ class Renderer {
     c.network = decide_network(s, c.sizing);
     check_drain(s, rules, findings_);
     if (c.sizing.nodes.value > 1 && !input_.cluster.leader_worker_set && !input_.cluster.offline) {
-      findings_.refuse("ClusterLacksLeaderWorkerSet", s.nodes.path,
-                       "more than one node needs LeaderWorkerSet (leaderworkerset.x-k8s.io/v1), which the cluster does not serve");
+      findings_.refuse(
+          "ClusterLacksLeaderWorkerSet", s.nodes.path,
+          "more than one node needs LeaderWorkerSet (leaderworkerset.x-k8s.io/v1), which the cluster does not serve");
     }
     if (c.engine.facts == nullptr) return;
     c.drain = decide_drain(s, *c.engine.facts, PodRole::kServer, rules);
@@ -115,14 +124,17 @@ class Renderer {
     pod.gang_label = c.gang.label;
     pod.scheduler_name = c.gang.scheduler_name;
     if (c.settings.priority_class) {
-      pod.priority_class = {.value = c.settings.priority_class->value, .reason = c.settings.priority_class->reason("priority_class")};
+      pod.priority_class = {.value = c.settings.priority_class->value,
+                            .reason = c.settings.priority_class->reason("priority_class")};
     }
     pod.dns_policy = c.network.dns_policy;
     DrainChoice drain = decide_drain(c.settings, facts, role, knowledge_.rules);
     pod.grace_period = std::move(drain.grace_period);
     add_placement(pod);
     pod.image = c.engine.image;
-    if (facts.command) pod.command = {.value = facts.command->value, .reason = facts.command->reason("engine_command", {c.settings.engine_name.path})};
+    if (facts.command)
+      pod.command = {.value = facts.command->value,
+                     .reason = facts.command->reason("engine_command", {c.settings.engine_name.path})};
     pod.args = engine_arguments(c.engine, role, named_, c.settings, role == PodRole::kWorker ? unheard_ : findings_);
     if (role != PodRole::kWorker) check_user_arguments(c.engine, pod.args, c.settings, findings_);
     pod.env = to_holes(environment(role, std::move(drain.environment)));
@@ -138,19 +150,26 @@ class Renderer {
 
   void add_placement(PodValues& pod) const {
     const Settings& s = choices_.settings;
-    if (s.product) pod.node_selector = HoleValue{.value = {{"nvidia.com/gpu.product", s.product->value}}, .reason = s.product->reason("gpu_product"), .parts = {}};
-    // NVIDIA's devices, whole or MIG, are all behind one taint; others' taints are named as their resource (ExtendedResourceToleration).
+    if (s.product)
+      pod.node_selector = HoleValue{.value = {{"nvidia.com/gpu.product", s.product->value}},
+                                    .reason = s.product->reason("gpu_product"),
+                                    .parts = {}};
+    // NVIDIA's devices, whole or MIG, are all behind one taint; others' taints are named as their resource
+    // (ExtendedResourceToleration).
     const bool nvidia = s.resource_name.value.starts_with("nvidia.com/");
-    pod.toleration_key = {.value = nvidia ? "nvidia.com/gpu" : s.resource_name.value, .reason = s.resource_name.reason("gpu_toleration")};
+    pod.toleration_key = {.value = nvidia ? "nvidia.com/gpu" : s.resource_name.value,
+                          .reason = s.resource_name.reason("gpu_toleration")};
     if (!s.tolerations) return;
-    for (const Json& toleration : s.tolerations->value) pod.tolerations.push_back({.value = toleration, .reason = s.tolerations->reason("tolerations")});
+    for (const Json& toleration : s.tolerations->value)
+      pod.tolerations.push_back({.value = toleration, .reason = s.tolerations->reason("tolerations")});
   }
 
   void add_http(PodValues& pod) const {
     const Choices& c = choices_;
-    pod.ports = HoleValue{.value = {{{"name", "http"}, {"containerPort", c.engine.facts->port.value}, {"protocol", "TCP"}}},
-                          .reason = c.engine.facts->port.reason("port", {c.settings.engine_name.path}),
-                          .parts = {}};
+    pod.ports =
+        HoleValue{.value = {{{"name", "http"}, {"containerPort", c.engine.facts->port.value}, {"protocol", "TCP"}}},
+                  .reason = c.engine.facts->port.reason("port", {c.settings.engine_name.path}),
+                  .parts = {}};
     pod.startup_probe = {.file = "probe.yaml", .values = c.probes.startup};
     pod.liveness_probe = {.file = "probe.yaml", .values = c.probes.liveness};
     pod.readiness_probe = {.file = "probe.yaml", .values = c.probes.readiness};
@@ -166,7 +185,8 @@ class Renderer {
       if (!*list) continue;
       std::vector<EnvironmentEntry> entries;
       for (const crd::EnvVar& variable : (*list)->value) {
-        entries.push_back({.name = variable.name, .source = variable.source, .reason = (*list)->reason("user_environment")});
+        entries.push_back(
+            {.name = variable.name, .source = variable.source, .reason = (*list)->reason("user_environment")});
       }
       override_environment(all, std::move(entries));
     }
@@ -179,12 +199,16 @@ class Renderer {
         .ns = std::nullopt,
         .object_component = {.value = component, .reason = identity("what the object is for")},
         .owner_name = {.value = meta_.name, .reason = identity("the owner's name")},
-        .templates_digest = {.value = std::string(templates_.digest()),
-                             .reason = {.rule = "templates_digest", .text = "SHA-256 over all templates", .inputs = {}, .source = {}}},
+        .templates_digest =
+            {.value = std::string(templates_.digest()),
+             .reason = {.rule = "templates_digest", .text = "SHA-256 over all templates", .inputs = {}, .source = {}}},
         .volcano_queue = std::nullopt,
     };
     if (!meta_.ns.empty()) {
-      values.ns = {.value = meta_.ns, .reason = {.rule = "identity", .text = "the owner's namespace", .inputs = {"metadata.namespace"}, .source = {}}};
+      values.ns = {
+          .value = meta_.ns,
+          .reason = {
+              .rule = "identity", .text = "the owner's namespace", .inputs = {"metadata.namespace"}, .source = {}}};
     }
     return values;
   }
@@ -253,7 +277,8 @@ class Renderer {
     ServiceValues values{.name = {.value = meta_.name, .reason = identity("the owner's name")},
                          .server_component = std::nullopt,
                          .worker_index = std::nullopt,
-                         .port = {.value = c.engine.facts->port.value, .reason = c.engine.facts->port.reason("port", {c.settings.engine_name.path})}};
+                         .port = {.value = c.engine.facts->port.value,
+                                  .reason = c.engine.facts->port.reason("port", {c.settings.engine_name.path})}};
     if (is_group()) {
       values.worker_index = {.value = "0", .reason = identity("LeaderWorkerSet gives the leader this index")};
     } else {
@@ -296,7 +321,8 @@ class Renderer {
 std::expected<Rendered, Refusal> render(const Input& input, const TemplateSet& templates, Explanations* explain) {
   if (&templates == &TemplateSet::embedded()) return Renderer(input, templates, Knowledge::embedded(), explain).run();
   const auto knowledge = Knowledge::load(templates);
-  if (!knowledge) return std::unexpected(Refusal{.reason = "InvalidTemplates", .errors = {{"templates", knowledge.error()}}});
+  if (!knowledge)
+    return std::unexpected(Refusal{.reason = "InvalidTemplates", .errors = {{"templates", knowledge.error()}}});
   return Renderer(input, templates, *knowledge, explain).run();
 }
 

@@ -20,19 +20,22 @@ namespace inference::render {
 class TemplateSet;
 class Explanations;
 
-/// What the cluster serves, as far as it changes what is rendered. Found out by the reconcilers from discovery, given to the CLI by flags.
+/// What the cluster serves, as far as it changes what is rendered. Found out by the reconcilers from discovery, given
+/// to the CLI by flags.
 struct ClusterFacts {
   bool leader_worker_set = false;  // leaderworkerset.x-k8s.io/v1
-  /// scheduling.k8s.io/v1beta1 PodGroup is served, a dry-run pod kept its schedulingGroup, and the admission policy of config/gang is installed:
-  /// any one missing and pods are scheduled one by one without a word.
+  /// scheduling.k8s.io/v1beta1 PodGroup is served, a dry-run pod kept its schedulingGroup, and the admission policy of
+  /// config/gang is installed: any one missing and pods are scheduled one by one without a word.
   bool native_gang = false;
   bool volcano = false;  // scheduling.volcano.sh/v1beta1 PodGroup
-  /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served. `Auto` still goes by the above.
+  /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served.
+  /// `Auto` still goes by the above.
   bool offline = false;
   friend bool operator==(const ClusterFacts&, const ClusterFacts&) = default;
 };
 
-/// Everything that decides what is rendered; nothing else is read. The deployment's labels and annotations are never looked at.
+/// Everything that decides what is rendered; nothing else is read. The deployment's labels and annotations are never
+/// looked at.
 struct Input {
   const crd::InferenceDeployment& deployment;
   const crd::InferenceProfile* profile = nullptr;  // null: none applies
@@ -43,14 +46,16 @@ struct Input {
 
 /// Why nothing is rendered. What runs already stays as it is.
 struct Refusal {
-  std::string reason;      // a condition's reason: InvalidSpec, NotSupported, NameTooLong, ClusterLacksLeaderWorkerSet, ClusterLacksGang
-  crd::FieldErrors errors; // all of them, never empty
+  std::string reason;  // a condition's reason: InvalidSpec, NotSupported, NameTooLong, ClusterLacksLeaderWorkerSet,
+                       // ClusterLacksGang
+  crd::FieldErrors errors;  // all of them, never empty
 };
 
-/// What a user should know although nothing is refused: NotAGang, OutageOnRollout, NoDisruptionBudget, UnknownEngineVersion …
+/// What a user should know although nothing is refused: NotAGang, OutageOnRollout, NoDisruptionBudget,
+/// UnknownEngineVersion …
 struct Notice {
-  std::string reason;   // CamelCase
-  std::string path;     // of the field that it follows from
+  std::string reason;  // CamelCase
+  std::string path;    // of the field that it follows from
   std::string message;
   friend bool operator==(const Notice&, const Notice&) = default;
 };
@@ -62,7 +67,8 @@ struct Rendered {
   /// status.resolved: the effective spec, computed values included, and `gang`.
   Json resolved;
   std::vector<Notice> notices;
-  /// Label selector of the pods that count as replicas (`a=b,c=d`): status.selector of the scale subresource. Leaders only where there are groups.
+  /// Label selector of the pods that count as replicas (`a=b,c=d`): status.selector of the scale subresource. Leaders
+  /// only where there are groups.
   std::string selector;
   std::int64_t replicas = 0;  // wanted replicas (groups); 0 when suspended
   std::int64_t nodes = 1;     // pods a replica
@@ -70,6 +76,7 @@ struct Rendered {
 
 /// The complete set of objects for `input`. Pure and deterministic: equal input gives equal bytes; thread-safe.
 /// `explain`, when not null, learns the origin of every rendered leaf.
-[[nodiscard]] std::expected<Rendered, Refusal> render(const Input& input, const TemplateSet& templates, Explanations* explain = nullptr);
+[[nodiscard]] std::expected<Rendered, Refusal> render(const Input& input, const TemplateSet& templates,
+                                                      Explanations* explain = nullptr);
 
 }  // namespace inference::render

@@ -12,14 +12,18 @@
 namespace inference::render {
 namespace {
 
-std::expected<Rendered, Refusal> render_spec(Json spec, ClusterFacts cluster = {.leader_worker_set = true}, const std::string& name = "m",
+std::expected<Rendered, Refusal> render_spec(Json spec, ClusterFacts cluster = {.leader_worker_set = true},
+                                             const std::string& name = "m",
                                              const TemplateSet& templates = TemplateSet::embedded()) {
   if (!spec.contains("model")) spec["model"] = {{"uri", "file:///var/models/m"}};
-  const Json object = {
-      {"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceDeploymentKind}, {"metadata", {{"name", name}, {"namespace", "ns"}}}, {"spec", spec}};
+  const Json object = {{"apiVersion", crd::kApiVersion},
+                       {"kind", crd::kInferenceDeploymentKind},
+                       {"metadata", {{"name", name}, {"namespace", "ns"}}},
+                       {"spec", spec}};
   const auto deployment = crd::decode_inference_deployment(object);
   EXPECT_TRUE(deployment.has_value()) << to_string(deployment.error().front());
-  return render({.deployment = *deployment, .profile = nullptr, .cluster = cluster, .recorded_gang = std::nullopt}, templates);
+  return render({.deployment = *deployment, .profile = nullptr, .cluster = cluster, .recorded_gang = std::nullopt},
+                templates);
 }
 
 std::vector<std::string> kinds(const Rendered& rendered) {
@@ -56,8 +60,8 @@ TEST(Render, AppliesWhatPodsMountFirst) {
   EXPECT_EQ(single->selector, "inference-operator.dev/name=m,app.kubernetes.io/component=server");
   const auto group = render_spec({{"replicas", 2}, {"nodes", 2}}, {.leader_worker_set = true, .native_gang = true});
   ASSERT_TRUE(group.has_value());
-  EXPECT_EQ(kinds(*group),
-            (std::vector<std::string>{"ConfigMap", "PodGroup", "PodGroup", "LeaderWorkerSet", "Service", "PodDisruptionBudget"}));
+  EXPECT_EQ(kinds(*group), (std::vector<std::string>{"ConfigMap", "PodGroup", "PodGroup", "LeaderWorkerSet", "Service",
+                                                     "PodDisruptionBudget"}));
   EXPECT_EQ(group->selector, "inference-operator.dev/name=m,leaderworkerset.sigs.k8s.io/worker-index=0");
   EXPECT_EQ(group->resolved["gang"], "Native");
 }
@@ -82,7 +86,8 @@ TEST(Render, ChangesNoSelectorWhateverTheSpecSays) {
 }
 
 TEST(Render, ReportsEveryFaultAtOnce) {
-  const auto refused = render_spec({{"model", {{"uri", "hf://org/model"}}}, {"topologyCheck", "Warn"}, {"nodes", 2}}, {}, std::string(46, 'a'));
+  const auto refused = render_spec({{"model", {{"uri", "hf://org/model"}}}, {"topologyCheck", "Warn"}, {"nodes", 2}},
+                                   {}, std::string(46, 'a'));
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "NotSupported");
   std::vector<std::string> paths;
@@ -115,12 +120,14 @@ TEST(Render, RefusesASidecarThatMakesThePodBurstable) {
   for (const char* list : {"containers", "initContainers"}) {
     const auto refused = render_spec({{"podTemplate", {{"spec", {{list, sidecar}}}}}});
     ASSERT_FALSE(refused.has_value());
-    EXPECT_EQ(refused.error().errors.front().path, std::string("spec.podTemplate.spec.") + list + "[name=exporter].resources");
+    EXPECT_EQ(refused.error().errors.front().path,
+              std::string("spec.podTemplate.spec.") + list + "[name=exporter].resources");
   }
 }
 
 TEST(Render, RefusesAGlooInterfaceThatGlooRefuses) {
-  const Json engine = Json::array({{{"name", "engine"}, {"env", {{{"name", "GLOO_SOCKET_IFNAME"}, {"value", "^lo"}}}}}});
+  const Json engine =
+      Json::array({{{"name", "engine"}, {"env", {{{"name", "GLOO_SOCKET_IFNAME"}, {"value", "^lo"}}}}}});
   const auto refused = render_spec({{"podTemplate", {{"spec", {{"containers", engine}}}}}});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "InvalidSpec");

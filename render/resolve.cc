@@ -11,7 +11,8 @@ namespace {
 
 using Spec = crd::InferenceDeploymentSpec;
 
-/// A default of defaults.yaml as the type of its field. A default of another type is a fault of the file, which lint and the tests find.
+/// A default of defaults.yaml as the type of its field. A default of another type is a fault of the file, which lint
+/// and the tests find.
 template <typename T>
 T from_json(const Json& json) {
   if constexpr (std::is_enum_v<T>) {
@@ -35,7 +36,9 @@ class Levels {
 
   template <typename T>
   MaybeSetting<T> pick(const std::optional<T>& asked, const std::optional<T>* of_profile, std::string_view path) const {
-    if (asked) return Setting<T>{.value = *asked, .level = Level::kSpec, .path = std::string(path), .said = "requested", .source = {}};
+    if (asked)
+      return Setting<T>{
+          .value = *asked, .level = Level::kSpec, .path = std::string(path), .said = "requested", .source = {}};
     if (of_profile != nullptr && *of_profile) return from_profile(**of_profile, path);
     if constexpr (kHasBuiltIn<T>) {
       const auto fact = knowledge_.built_in.find(path);
@@ -50,11 +53,11 @@ class Levels {
     return std::nullopt;
   }
   template <typename T>
-  MaybeSetting<T> get(std::optional<T> Spec::* field, std::string_view path) const {
+  MaybeSetting<T> get(std::optional<T> Spec::*field, std::string_view path) const {
     return pick(spec_.*field, profile_ == nullptr ? nullptr : &(profile_->defaults.*field), path);
   }
   template <typename Section, typename T>
-  MaybeSetting<T> get(Section Spec::* section, std::optional<T> Section::* field, std::string_view path) const {
+  MaybeSetting<T> get(Section Spec::*section, std::optional<T> Section::*field, std::string_view path) const {
     return pick((spec_.*section).*field, profile_ == nullptr ? nullptr : &((profile_->defaults.*section).*field), path);
   }
 
@@ -64,7 +67,11 @@ class Levels {
       patches.push_back(from_profile(profile_->defaults.pod_template, "spec.podTemplate"));
     }
     if (spec_.pod_template.is_object()) {
-      patches.push_back({.value = spec_.pod_template, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}});
+      patches.push_back({.value = spec_.pod_template,
+                         .level = Level::kSpec,
+                         .path = "spec.podTemplate",
+                         .said = "requested",
+                         .source = {}});
     }
     return patches;
   }
@@ -119,14 +126,17 @@ Settings resolve(const Spec& spec, const crd::InferenceProfile* profile, const K
       .network_env = levels.get(&Spec::network, &Network::env, "spec.network.env"),
       .max_model_len = levels.get(&Spec::serving, &Serving::max_model_len, "spec.serving.maxModelLen"),
       .max_num_seqs = levels.get(&Spec::serving, &Serving::max_num_seqs, "spec.serving.maxNumSeqs"),
-      .max_num_batched_tokens = levels.get(&Spec::serving, &Serving::max_num_batched_tokens, "spec.serving.maxNumBatchedTokens"),
-      .gpu_memory_utilization = levels.get(&Spec::serving, &Serving::gpu_memory_utilization, "spec.serving.gpuMemoryUtilization"),
+      .max_num_batched_tokens =
+          levels.get(&Spec::serving, &Serving::max_num_batched_tokens, "spec.serving.maxNumBatchedTokens"),
+      .gpu_memory_utilization =
+          levels.get(&Spec::serving, &Serving::gpu_memory_utilization, "spec.serving.gpuMemoryUtilization"),
       .kv_cache_dtype = levels.get(&Spec::serving, &Serving::kv_cache_dtype, "spec.serving.kvCacheDtype"),
       .prefix_caching = levels.get(&Spec::serving, &Serving::prefix_caching, "spec.serving.prefixCaching"),
       .chunked_prefill = levels.get(&Spec::serving, &Serving::chunked_prefill, "spec.serving.chunkedPrefill"),
       .product = levels.get(&Spec::accelerator, &Accelerator::product, "spec.accelerator.product"),
       .mig = levels.get(&Spec::accelerator, &Accelerator::mig, "spec.accelerator.mig"),
-      .resource_name = always(levels.get(&Spec::accelerator, &Accelerator::resource_name, "spec.accelerator.resourceName")),
+      .resource_name =
+          always(levels.get(&Spec::accelerator, &Accelerator::resource_name, "spec.accelerator.resourceName")),
       .accelerator_mode = always(levels.get(&Spec::accelerator, &Accelerator::mode, "spec.accelerator.mode")),
       .sharing = always(levels.get(&Spec::accelerator, &Accelerator::sharing, "spec.accelerator.sharing")),
       .claim = levels.get(&Spec::accelerator, &Accelerator::claim, "spec.accelerator.claim"),
@@ -143,14 +153,17 @@ Settings resolve(const Spec& spec, const crd::InferenceProfile* profile, const K
       .drain_timeout = always(levels.get(&Spec::drain, &Drain::timeout_seconds, "spec.drain.timeoutSeconds")),
       .max_surge = always(levels.get(&Spec::rollout, &Rollout::max_surge, "spec.rollout.maxSurge")),
       .max_unavailable = always(levels.get(&Spec::rollout, &Rollout::max_unavailable, "spec.rollout.maxUnavailable")),
-      .progress_deadline = levels.get(&Spec::rollout, &Rollout::progress_deadline_seconds, "spec.rollout.progressDeadlineSeconds"),
+      .progress_deadline =
+          levels.get(&Spec::rollout, &Rollout::progress_deadline_seconds, "spec.rollout.progressDeadlineSeconds"),
       .gang = always(levels.get(&Spec::scheduling, &Scheduling::gang, "spec.scheduling.gang")),
       .queue = levels.get(&Spec::scheduling, &Scheduling::queue, "spec.scheduling.queue"),
-      .priority_class = levels.get(&Spec::scheduling, &Scheduling::priority_class_name, "spec.scheduling.priorityClassName"),
+      .priority_class =
+          levels.get(&Spec::scheduling, &Scheduling::priority_class_name, "spec.scheduling.priorityClassName"),
       .topology_key = levels.get(&Spec::scheduling, &Scheduling::topology_key, "spec.scheduling.topologyKey"),
       .topology_check = always(levels.get(&Spec::topology_check, "spec.topologyCheck")),
       .autoscaling = levels.get(&Spec::autoscaling, "spec.autoscaling"),
-      .disruption = always(levels.get(&Spec::disruption, &Disruption::max_unavailable, "spec.disruption.maxUnavailable")),
+      .disruption =
+          always(levels.get(&Spec::disruption, &Disruption::max_unavailable, "spec.disruption.maxUnavailable")),
       .gateway = levels.get(&Spec::gateway, "spec.gateway"),
       .pod_templates = levels.pod_templates(),
   };

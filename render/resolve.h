@@ -36,8 +36,8 @@ struct Setting {
 template <typename T>
 using MaybeSetting = std::optional<Setting<T>>;
 
-/// The effective spec before anything is computed from it: what three levels of defaults say together. A list replaces the lower level's list;
-/// podTemplate is the only one that adds up, patch after patch.
+/// The effective spec before anything is computed from it: what three levels of defaults say together. A list replaces
+/// the lower level's list; podTemplate is the only one that adds up, patch after patch.
 struct Settings {
   MaybeSetting<std::string> model_uri, model_revision, served_name;
   Setting<std::int64_t> tensor, nodes, replicas;
@@ -83,6 +83,7 @@ struct Settings {
 };
 
 /// Built-in < profile < spec. `profile` may be null.
-[[nodiscard]] Settings resolve(const crd::InferenceDeploymentSpec& spec, const crd::InferenceProfile* profile, const Knowledge& knowledge);
+[[nodiscard]] Settings resolve(const crd::InferenceDeploymentSpec& spec, const crd::InferenceProfile* profile,
+                               const Knowledge& knowledge);
 
 }  // namespace inference::render

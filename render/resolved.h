@@ -29,7 +29,7 @@ struct Choices {
   DrainChoice drain;  // of the pod that serves
   Probes probes;
   RolloutChoice rollout;
-  PodValues server;   // of the pod that serves
+  PodValues server;  // of the pod that serves
 };
 
 /// The effective spec in the shape of the user's, computed values included, for status.resolved.

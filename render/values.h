@@ -24,12 +24,9 @@ struct MetadataValues {
 };
 template <>
 inline constexpr auto kHolesOf<MetadataValues> = std::tuple{
-    Hole{"object_name", &MetadataValues::object_name},
-    Hole{"namespace", &MetadataValues::ns},
-    Hole{"object_component", &MetadataValues::object_component},
-    Hole{"owner_name", &MetadataValues::owner_name},
-    Hole{"templates_digest", &MetadataValues::templates_digest},
-    Hole{"volcano_queue", &MetadataValues::volcano_queue},
+    Hole{"object_name", &MetadataValues::object_name},           Hole{"namespace", &MetadataValues::ns},
+    Hole{"object_component", &MetadataValues::object_component}, Hole{"owner_name", &MetadataValues::owner_name},
+    Hole{"templates_digest", &MetadataValues::templates_digest}, Hole{"volcano_queue", &MetadataValues::volcano_queue},
 };
 
 struct ProbeValues {
@@ -38,8 +35,9 @@ struct ProbeValues {
 };
 template <>
 inline constexpr auto kHolesOf<ProbeValues> = std::tuple{
-    Hole{"path", &ProbeValues::path},       Hole{"port", &ProbeValues::port},           Hole{"period", &ProbeValues::period},
-    Hole{"timeout", &ProbeValues::timeout}, Hole{"threshold", &ProbeValues::threshold},
+    Hole{"path", &ProbeValues::path},           Hole{"port", &ProbeValues::port},
+    Hole{"period", &ProbeValues::period},       Hole{"timeout", &ProbeValues::timeout},
+    Hole{"threshold", &ProbeValues::threshold},
 };
 
 struct PodValues {

@@ -2,59 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include "crd/decode.h"
 #include "render/decide/drain.h"
-#include "render/decide/engine.h"
+#include "render/decide/fixtures.h"
 #include "render/decide/gang.h"
 #include "render/decide/model.h"
 #include "render/decide/names.h"
 #include "render/decide/network.h"
-#include "render/decide/pod_template.h"
 #include "render/decide/probes.h"
 #include "render/decide/resources.h"
 #include "render/decide/rollout.h"
-#include "render/decide/sizing.h"
 #include "render/decide/support.h"
-#include "render/knowledge.h"
-#include "render/resolve.h"
 
 namespace inference::render {
 namespace {
 
-const Knowledge& knowledge() { return Knowledge::embedded(); }
-const RuleConstants& rules() { return knowledge().rules; }
-
-crd::InferenceDeployment deployment_of(Json spec) {
-  if (!spec.contains("model")) spec["model"] = {{"uri", "file:///var/models/m"}};
-  const Json object = {{"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceDeploymentKind}, {"metadata", {{"name", "m"}}}, {"spec", spec}};
-  auto decoded = crd::decode_inference_deployment(object);
-  EXPECT_TRUE(decoded.has_value()) << to_string(decoded.error().front());
-  return decoded.value_or(crd::InferenceDeployment());
-}
-
-Settings settings_of(const Json& spec, const Json& defaults = nullptr) {
-  const auto deployment = deployment_of(spec);
-  if (defaults.is_null()) return resolve(deployment.spec, nullptr, knowledge());
-  const Json object = {
-      {"apiVersion", crd::kApiVersion}, {"kind", crd::kInferenceProfileKind}, {"metadata", {{"name", "h100"}}}, {"spec", {{"defaults", defaults}}}};
-  const auto profile = crd::decode_inference_profile(object);
-  EXPECT_TRUE(profile.has_value()) << to_string(profile.error().front());
-  return resolve(deployment.spec, &*profile, knowledge());
-}
-
-Sizing sizing_of(const Settings& settings) {
-  Findings findings;
-  Sizing sizing = decide_sizing(settings, findings);
-  EXPECT_TRUE(findings.faults.empty());
-  return sizing;
-}
-
-bool refuses(const Findings& findings, const std::string& reason, const std::string& path) {
-  return std::ranges::any_of(findings.faults, [&](const auto& fault) { return fault.reason == reason && fault.error.path == path; });
-}
-bool says(const Findings& findings, const std::string& reason) {
-  return std::ranges::any_of(findings.notices, [&](const Notice& notice) { return notice.reason == reason; });
-}
+using namespace fixtures;
 
 TEST(Resolve, TakesTheHighestLevelAndRemembersIt) {
   const auto built_in = settings_of({});
@@ -70,8 +32,10 @@ TEST(Resolve, TakesTheHighestLevelAndRemembersIt) {
 }
 
 TEST(Resolve, ReplacesListsAndAddsUpPodTemplates) {
-  const Json defaults = {{"engine", {{"args", {"--a"}}}}, {"podTemplate", {{"metadata", {{"annotations", {{"x", "1"}}}}}}}};
-  const auto settings = settings_of({{"engine", {{"args", {"--b"}}}}, {"podTemplate", {{"metadata", {{"annotations", {{"y", "2"}}}}}}}}, defaults);
+  const Json defaults = {{"engine", {{"args", {"--a"}}}},
+                         {"podTemplate", {{"metadata", {{"annotations", {{"x", "1"}}}}}}}};
+  const auto settings = settings_of(
+      {{"engine", {{"args", {"--b"}}}}, {"podTemplate", {{"metadata", {{"annotations", {{"y", "2"}}}}}}}}, defaults);
   EXPECT_EQ(settings.args->value, std::vector<std::string>{"--b"});
   ASSERT_EQ(settings.pod_templates.size(), 2U);
   EXPECT_EQ(settings.pod_templates[0].level, Level::kProfile);
@@ -82,8 +46,7 @@ TEST(Sizing, DividesTheGpusAmongTheNodes) {
     Json spec;
     std::int64_t gpus, pipeline;
   };
-  for (const Row& row : {Row{Json::object(), 1, 1},
-                         Row{{{"parallelism", {{"tensor", 8}}}}, 8, 1},
+  for (const Row& row : {Row{Json::object(), 1, 1}, Row{{{"parallelism", {{"tensor", 8}}}}, 8, 1},
                          Row{{{"parallelism", {{"tensor", 8}}}, {"nodes", 2}}, 8, 2},
                          Row{{{"parallelism", {{"tensor", 16}, {"pipeline", 1}}}, {"nodes", 2}}, 8, 1},
                          Row{{{"parallelism", {{"tensor", 4}, {"pipeline", 2}}}}, 8, 2}}) {
@@ -96,7 +59,8 @@ TEST(Sizing, DividesTheGpusAmongTheNodes) {
 TEST(Sizing, RefusesASplitThatDoesNotComeOutEven) {
   Settings settings = settings_of({{"parallelism", {{"tensor", 8}}}});
   settings.nodes.value = 3;
-  settings.pipeline = Setting<std::int64_t>{.value = 1, .level = Level::kSpec, .path = "spec.parallelism.pipeline", .said = "requested", .source = {}};
+  settings.pipeline = Setting<std::int64_t>{
+      .value = 1, .level = Level::kSpec, .path = "spec.parallelism.pipeline", .said = "requested", .source = {}};
   Findings findings;
   EXPECT_EQ(decide_sizing(settings, findings).gpus_per_pod.value, 1);
   EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.parallelism"));
@@ -114,8 +78,8 @@ TEST(Resources, FollowFromTheGpus) {
     std::int64_t cpu, threads;
     std::string memory, shared;
   };
-  for (const Row& row : {Row{1, 8, 2, "64Gi", "8Gi"}, Row{2, 16, 4, "128Gi", "8Gi"}, Row{4, 32, 8, "256Gi", "8Gi"}, Row{8, 64, 16, "512Gi", "16Gi"},
-                         Row{16, 128, 32, "1Ti", "32Gi"}}) {
+  for (const Row& row : {Row{1, 8, 2, "64Gi", "8Gi"}, Row{2, 16, 4, "128Gi", "8Gi"}, Row{4, 32, 8, "256Gi", "8Gi"},
+                         Row{8, 64, 16, "512Gi", "16Gi"}, Row{16, 128, 32, "1Ti", "32Gi"}}) {
     const Settings settings = settings_of({{"parallelism", {{"tensor", row.tensor}}}});
     Findings findings;
     const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
@@ -131,8 +95,8 @@ TEST(Resources, FollowFromTheGpus) {
 }
 
 TEST(Resources, TakeWhatIsAskedForInCanonicalForm) {
-  const Settings settings = settings_of(
-      {{"resources", {{"cpu", 3}, {"memory", "65536Mi"}, {"sharedMemory", "1024Mi"}}}, {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
+  const Settings settings = settings_of({{"resources", {{"cpu", 3}, {"memory", "65536Mi"}, {"sharedMemory", "1024Mi"}}},
+                                         {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
   Findings findings;
   const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
   EXPECT_EQ(resources.memory.value, "64Gi");
@@ -160,9 +124,9 @@ TEST(Model, TakesFoldersAndClaims) {
   struct Row {
     std::string uri, path, host_path, claim;
   };
-  for (const Row& row : {Row{"file:///var/cache/models/llama", "/models/llama", "/var/cache/models", ""},
-                         Row{"file:///mnt/llama", "/models/llama", "/mnt", ""},
-                         Row{"pvc://models/a/b", "/models/a/b", "", "models"}}) {
+  for (const Row& row :
+       {Row{"file:///var/cache/models/llama", "/models/llama", "/var/cache/models", ""},
+        Row{"file:///mnt/llama", "/models/llama", "/mnt", ""}, Row{"pvc://models/a/b", "/models/a/b", "", "models"}}) {
     Findings findings;
     const ModelSource model = decide_model(settings_of({{"model", {{"uri", row.uri}}}}), findings);
     EXPECT_TRUE(findings.faults.empty()) << row.uri;
@@ -211,14 +175,15 @@ TEST(Support, RefusesWhatIsNotRenderedYetByPath) {
     Json spec;
     std::string path;
   };
-  for (const Row& row : {Row{{{"cache", {{"mode", "Node"}}}}, "spec.cache.mode"},
-                         Row{{{"accelerator", {{"mode", "DRA"}}}}, "spec.accelerator.mode"},
-                         Row{{{"accelerator", {{"sharing", "MPS"}}}}, "spec.accelerator.sharing"},
-                         Row{{{"accelerator", {{"claim", {{"deviceClassName", "gpu.nvidia.com"}}}}}}, "spec.accelerator.claim"},
-                         Row{{{"topologyCheck", "Warn"}}, "spec.topologyCheck"},
-                         Row{{{"autoscaling", {{"maxReplicas", 3}}}}, "spec.autoscaling"},
-                         Row{{{"gateway", {{"endpointPicker", "epp"}}}}, "spec.gateway"},
-                         Row{{{"scheduling", {{"topologyKey", "rack"}}}}, "spec.scheduling.topologyKey"}}) {
+  for (const Row& row :
+       {Row{{{"cache", {{"mode", "Node"}}}}, "spec.cache.mode"},
+        Row{{{"accelerator", {{"mode", "DRA"}}}}, "spec.accelerator.mode"},
+        Row{{{"accelerator", {{"sharing", "MPS"}}}}, "spec.accelerator.sharing"},
+        Row{{{"accelerator", {{"claim", {{"deviceClassName", "gpu.nvidia.com"}}}}}}, "spec.accelerator.claim"},
+        Row{{{"topologyCheck", "Warn"}}, "spec.topologyCheck"},
+        Row{{{"autoscaling", {{"maxReplicas", 3}}}}, "spec.autoscaling"},
+        Row{{{"gateway", {{"endpointPicker", "epp"}}}}, "spec.gateway"},
+        Row{{{"scheduling", {{"topologyKey", "rack"}}}}, "spec.scheduling.topologyKey"}}) {
     Findings findings;
     check_support(settings_of(row.spec), findings);
     EXPECT_TRUE(refuses(findings, "NotSupported", row.path)) << row.path;
@@ -240,12 +205,14 @@ TEST(Gang, TakesWhatTheClusterServes) {
   const ClusterFacts nothing{.leader_worker_set = true};
   const ClusterFacts native{.leader_worker_set = true, .native_gang = true, .volcano = true};
   const ClusterFacts volcano{.leader_worker_set = true, .volcano = true};
-  for (const Row& row : {Row{"Auto", native, {}, kNative, ""}, Row{"Auto", volcano, {}, kVolcano, ""}, Row{"Auto", nothing, {}, kNone, "NotAGang"},
-                         Row{"Auto", native, kVolcano, kVolcano, ""}, Row{"Auto", native, kNone, kNone, "NotAGang"},
-                         Row{"Auto", nothing, kNative, kNative, "GangNotServed"}, Row{"None", native, {}, kNone, ""},
-                         Row{"Volcano", native, kNative, kVolcano, ""}}) {
+  for (const Row& row :
+       {Row{"Auto", native, {}, kNative, ""}, Row{"Auto", volcano, {}, kVolcano, ""},
+        Row{"Auto", nothing, {}, kNone, "NotAGang"}, Row{"Auto", native, kVolcano, kVolcano, ""},
+        Row{"Auto", native, kNone, kNone, "NotAGang"}, Row{"Auto", nothing, kNative, kNative, "GangNotServed"},
+        Row{"None", native, {}, kNone, ""}, Row{"Volcano", native, kNative, kVolcano, ""}}) {
     Findings findings;
-    const Settings settings = settings_of({{"nodes", 2}, {"parallelism", {{"tensor", 8}}}, {"scheduling", {{"gang", row.asked}}}});
+    const Settings settings =
+        settings_of({{"nodes", 2}, {"parallelism", {{"tensor", 8}}}, {"scheduling", {{"gang", row.asked}}}});
     const GangChoice choice = decide_gang(settings, row.cluster, row.recorded, findings);
     EXPECT_EQ(choice.gang.value, row.gang) << row.asked;
     EXPECT_EQ(row.notice.empty() ? findings.notices.empty() : says(findings, row.notice), true) << row.asked;
@@ -274,113 +241,10 @@ TEST(Gang, RefusesWhatTheClusterLacksOnceItIsNamed) {
 
 TEST(Gang, IsNoneForOnePod) {
   Findings findings;
-  const GangChoice choice = decide_gang(settings_of({{"scheduling", {{"gang", "Volcano"}, {"queue", "q"}}}}), {.volcano = true}, {}, findings);
+  const GangChoice choice = decide_gang(settings_of({{"scheduling", {{"gang", "Volcano"}, {"queue", "q"}}}}),
+                                        {.volcano = true}, {}, findings);
   EXPECT_EQ(choice.gang.value, crd::Gang::kNone);
   EXPECT_TRUE(says(findings, "QueueNotUsed"));
-}
-
-TEST(EngineVersion, ReadsWhatTagsSay) {
-  EXPECT_EQ(parse_engine_version("0.33.0"), (EngineVersion{{0, 33, 0}}));
-  EXPECT_EQ(parse_engine_version("v0.33.1-cu129"), (EngineVersion{{0, 33, 1}}));
-  EXPECT_EQ(parse_engine_version("0.18.0rc1"), (EngineVersion{{0, 18, 0}}));
-  EXPECT_EQ(parse_engine_version("0.18"), (EngineVersion{{0, 18, 0}}));
-  for (const char* text : {"", "latest", "0.x.y-cuda12.4", "20260101", "v1", "nightly-0.18.0"}) EXPECT_FALSE(parse_engine_version(text)) << text;
-  EXPECT_LT(*parse_engine_version("0.9.2"), *parse_engine_version("0.18.0"));
-}
-
-struct Told {
-  std::vector<std::string> arguments;
-  std::string image;
-  Findings findings;
-};
-
-Told told(const Json& spec, PodRole role = PodRole::kServer, const Json& defaults = nullptr) {
-  Told result;
-  const Settings settings = settings_of(spec, defaults);
-  const EngineChoice engine = decide_engine(settings, knowledge(), result.findings);
-  if (engine.facts == nullptr) return result;
-  const Sizing sizing = decide_sizing(settings, result.findings);
-  const PodResources resources = decide_resources(settings, sizing, rules(), result.findings);
-  const ModelSource model = decide_model(settings, result.findings);
-  const auto named = named_settings(settings, "m", *engine.facts, sizing, resources, model, rules());
-  const auto arguments = engine_arguments(engine, role, named, settings, result.findings);
-  check_user_arguments(engine, arguments, settings, result.findings);
-  for (const auto& argument : arguments) result.arguments.push_back(argument.value);
-  result.image = engine.image.value;
-  return result;
-}
-
-bool has(const Told& told, const std::string& argument) { return std::ranges::find(told.arguments, argument) != told.arguments.end(); }
-
-TEST(Engine, NamesItsImageByVersion) {
-  EXPECT_EQ(told({}).image, "vllm/vllm-openai:v0.33.0");
-  EXPECT_EQ(told({{"engine", {{"version", "0.18.1"}}}}).image, "vllm/vllm-openai:v0.18.1");
-  EXPECT_EQ(told({{"engine", {{"name", "tensorrt-llm"}}}}).image, "nvcr.io/nvidia/tensorrt-llm/release:1.2.1");
-  EXPECT_EQ(told({{"engine", {{"image", "mirror:5000/vllm:v0.20.0"}}}}).image, "mirror:5000/vllm:v0.20.0");
-  EXPECT_TRUE(refuses(told({{"engine", {{"name", "generic"}}}}).findings, "InvalidSpec", "spec.engine.image"));
-}
-
-TEST(Engine, LeavesOutFlagsThatTheVersionLacks) {
-  const Told old = told({{"engine", {{"image", "mirror:5000/vllm:v0.17.1"}}}});
-  EXPECT_FALSE(has(old, "--shutdown-timeout"));
-  EXPECT_TRUE(says(old.findings, "EngineFlagLeftOut"));
-  EXPECT_TRUE(has(told({{"engine", {{"version", "0.18.0"}}}}), "--shutdown-timeout"));
-  const Told group = told({{"nodes", 2}, {"engine", {{"version", "0.11.0"}}}}, PodRole::kLeader);
-  EXPECT_TRUE(refuses(group.findings, "NotSupported", "spec.engine.version"));
-}
-
-TEST(Engine, TakesUnknownVersionsForTheNewestAndSaysSo) {
-  for (const char* image : {"registry/vllm:latest", "registry/vllm", "registry:5000/vllm", "registry/vllm@sha256:0123456789abcdef"}) {
-    const Told result = told({{"engine", {{"image", image}}}});
-    EXPECT_TRUE(has(result, "--shutdown-timeout")) << image;
-    EXPECT_TRUE(says(result.findings, "UnknownEngineVersion")) << image;
-  }
-  EXPECT_TRUE(says(told({{"engine", {{"version", "0.99.0"}}}}).findings, "NewerEngineVersion"));
-  EXPECT_TRUE(says(told({{"engine", {{"image", "r/vllm:v0.20.0"}, {"version", "0.33.0"}}}}).findings, "EngineVersionMismatch"));
-}
-
-TEST(Engine, TranslatesSwitches) {
-  const auto vllm = [](bool on) { return told({{"serving", {{"prefixCaching", on}, {"chunkedPrefill", on}}}}); };
-  EXPECT_TRUE(has(vllm(true), "--enable-prefix-caching"));
-  EXPECT_TRUE(has(vllm(false), "--no-enable-prefix-caching"));
-  EXPECT_FALSE(has(told({}), "--enable-prefix-caching"));
-  const auto sglang = [](bool on) { return told({{"engine", {{"name", "sglang"}}}, {"serving", {{"prefixCaching", on}, {"chunkedPrefill", on}}}}); };
-  EXPECT_TRUE(has(sglang(false), "--disable-radix-cache"));
-  EXPECT_TRUE(has(sglang(false), "--chunked-prefill-size=-1"));
-  EXPECT_FALSE(has(sglang(true), "--disable-radix-cache"));
-}
-
-TEST(Engine, RefusesWhatAnEngineCannotBeTold) {
-  const Json trt = {{"name", "tensorrt-llm"}};
-  EXPECT_TRUE(refuses(told({{"engine", trt}, {"serving", {{"kvCacheDtype", "fp8"}}}}).findings, "NotSupported", "spec.serving.kvCacheDtype"));
-  EXPECT_TRUE(refuses(told({{"engine", trt}, {"serving", {{"prefixCaching", false}}}}).findings, "NotSupported", "spec.serving.prefixCaching"));
-  EXPECT_TRUE(told({{"engine", trt}, {"serving", {{"prefixCaching", true}}}}).findings.faults.empty());
-  EXPECT_TRUE(refuses(told({{"engine", trt}, {"nodes", 2}}, PodRole::kLeader).findings, "NotSupported", "spec.nodes"));
-  EXPECT_EQ(told({{"engine", trt}}).arguments.front(), "/models/m") << "the model is its positional argument";
-}
-
-TEST(Engine, AppendsUserArgumentsLastAndSaysWhatTheyRepeat) {
-  const Told result = told({{"engine", {{"args", {"--max_num_seqs=7", "--seed", "1", "--swap-space", "4", "--disable-log-stats"}}}}, {"serving", {{"maxNumSeqs", 64}}}});
-  EXPECT_EQ(result.arguments.back(), "--disable-log-stats");
-  EXPECT_TRUE(has(result, "--max-num-seqs"));
-  EXPECT_TRUE(says(result.findings, "EngineArgumentRepeated"));
-  EXPECT_TRUE(says(result.findings, "RemovedEngineFlag"));
-  EXPECT_TRUE(says(result.findings, "DrainIsBlind"));
-  EXPECT_FALSE(says(told({{"engine", {{"args", {"--seed", "1"}}}}}).findings, "EngineArgumentRepeated"));
-}
-
-TEST(Engine, KeepsHugeNumbersAsTheyAre) {
-  EXPECT_TRUE(has(told({{"serving", {{"maxModelLen", 2147483648}}}}), "2147483648"));
-}
-
-TEST(Engine, TellsWorkersNothingOfHttp) {
-  const Json spec = {{"nodes", 2}, {"parallelism", {{"tensor", 8}}}};
-  const Told worker = told(spec, PodRole::kWorker);
-  EXPECT_TRUE(has(worker, "--headless"));
-  EXPECT_FALSE(has(worker, "--port"));
-  EXPECT_FALSE(has(worker, "--shutdown-timeout"));
-  EXPECT_FALSE(has(told(spec, PodRole::kLeader), "--headless"));
-  EXPECT_FALSE(has(told({}), "--nnodes"));
 }
 
 TEST(Drain, IsWaitPlusDrainPlusTeardownToTheSecond) {
@@ -389,7 +253,9 @@ TEST(Drain, IsWaitPlusDrainPlusTeardownToTheSecond) {
   const DrainChoice server = decide_drain(settings, vllm, PodRole::kServer, rules());
   EXPECT_EQ(server.grace_period.value, 900);
   EXPECT_EQ(server.grace_period.reason.text, "5 s propagation wait + 885 s drain + 10 s teardown");
-  EXPECT_EQ(decide_drain(settings_of({{"drain", {{"timeoutSeconds", 10}}}}), vllm, PodRole::kServer, rules()).grace_period.value, 25);
+  EXPECT_EQ(decide_drain(settings_of({{"drain", {{"timeoutSeconds", 10}}}}), vllm, PodRole::kServer, rules())
+                .grace_period.value,
+            25);
 }
 
 TEST(Drain, LetsAWorkerOutlastItsLeader) {
@@ -419,7 +285,8 @@ TEST(Probes, RoundTheStartupBudgetUp) {
   };
   for (const Row& row : {Row{1, 1}, Row{10, 1}, Row{11, 2}, Row{600, 60}, Row{1195, 120}}) {
     const Settings settings = settings_of({{"startup", {{"timeoutSeconds", row.seconds}}}});
-    EXPECT_EQ(decide_probes(settings, knowledge().engines.at("vllm"), rules()).startup.threshold.value, row.failures) << row.seconds;
+    EXPECT_EQ(decide_probes(settings, knowledge().engines.at("vllm"), rules()).startup.threshold.value, row.failures)
+        << row.seconds;
   }
 }
 
@@ -470,8 +337,11 @@ TEST(Budget, NeverLetsTwoGroupsLoseAPod) {
   };
   for (const Row& row : {Row{2, 2, 1, 3}, Row{3, 4, 1, 11}, Row{3, 4, 2, 7}, Row{2, 2, 0, 4}, Row{2, 2, 5, 0}}) {
     Findings findings;
-    const RolloutChoice choice =
-        rollout_of({{"replicas", row.replicas}, {"nodes", row.nodes}, {"parallelism", {{"tensor", 8}}}, {"disruption", {{"maxUnavailable", row.lost}}}}, findings);
+    const RolloutChoice choice = rollout_of({{"replicas", row.replicas},
+                                             {"nodes", row.nodes},
+                                             {"parallelism", {{"tensor", 8}}},
+                                             {"disruption", {{"maxUnavailable", row.lost}}}},
+                                            findings);
     ASSERT_TRUE(choice.budget_min_available);
     EXPECT_EQ(choice.budget_min_available->value, row.min_available);
     EXPECT_FALSE(choice.budget_max_unavailable);
@@ -493,104 +363,6 @@ TEST(Network, ExcludesInterfacesOnlyWhereNodesMustReachEachOther) {
   EXPECT_EQ(named[1].source["value"], "eth1");
   EXPECT_NE(named[1].reason.text.find("one interface"), std::string::npos);
   EXPECT_FALSE(of({{"nodes", 2}}).capabilities);
-}
-
-Json merged(Json pod, const Json& patch) {
-  merge_pod_template(pod, patch);
-  return pod;
-}
-
-TEST(PodTemplate, MergesListsByTheirKey) {
-  const Json pod = {{"spec",
-                     {{"containers", {{{"name", "engine"}, {"image", "i"}, {"args", {"a", "b"}}, {"env", {{{"name", "A"}, {"value", "1"}}}}}}},
-                      {"tolerations", {{{"key", "gpu"}}}},
-                      {"volumes", {{{"name", "dshm"}, {"emptyDir", Json::object()}}}}}}};
-  const Json patch = {{"spec",
-                       {{"containers",
-                         {{{"name", "engine"}, {"args", {"c"}}, {"image", nullptr}, {"env", {{{"name", "A"}, {"value", "2"}}, {{"name", "B"}, {"value", "3"}}}}},
-                          {{"name", "side"}, {"image", "s"}}}},
-                        {"tolerations", {{{"key", "x"}}}},
-                        {"volumes", {{{"name", "dshm"}, {"$patch", "delete"}}}}}}};
-  const Json spec = merged(pod, patch)["spec"];
-  ASSERT_EQ(spec["containers"].size(), 2U);
-  EXPECT_EQ(spec["containers"][0]["args"], Json::array({"c"}));
-  EXPECT_FALSE(spec["containers"][0].contains("image"));
-  EXPECT_EQ(spec["containers"][0]["env"].size(), 2U);
-  EXPECT_EQ(spec["containers"][0]["env"][0]["value"], "2");
-  EXPECT_EQ(spec["tolerations"].size(), 2U);
-  EXPECT_TRUE(spec["volumes"].empty());
-  EXPECT_EQ(merged(merged(pod, patch), patch), merged(pod, patch)) << "merging twice changes nothing";
-}
-
-TEST(PodTemplate, RefusesWhatWouldBreakTheObject) {
-  struct Row {
-    Json patch;
-    std::string path;
-  };
-  const Json no_name = Json::array({{{"image", "x"}}});
-  const Json no_engine = Json::array({{{"name", "engine"}, {"$patch", "delete"}}});
-  for (const Row& row : {Row{{{"metadata", {{"labels", {{"inference-operator.dev/name", "x"}}}}}}, "spec.podTemplate.metadata.labels.inference-operator.dev/name"},
-                         Row{{{"spec", {{"containers", no_name}}}}, "spec.podTemplate.spec.containers[0].name"},
-                         Row{{{"spec", {{"containers", no_engine}}}}, "spec.podTemplate.spec.containers[0]"},
-                         Row{{{"specs", Json::object()}}, "spec.podTemplate.specs"},
-                         Row{{{"spec", {{"$retainKeys", {"a"}}}}}, "spec.podTemplate.spec.$retainKeys"}}) {
-    Findings findings;
-    check_pod_template({.value = row.patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}}, findings);
-    ASSERT_FALSE(findings.faults.empty()) << row.path;
-    EXPECT_EQ(findings.faults.front().error.path, row.path);
-  }
-}
-
-const Json kEngine = {{"name", "engine"}, {"resources", {{"limits", {{"cpu", "8"}, {"memory", "64Gi"}}}}}};
-
-TEST(PodTemplate, KeepsThePodGuaranteed) {
-  const auto check = [](const Json& resources) {
-    Json pod = {{"spec", {{"terminationGracePeriodSeconds", 900}, {"containers", {kEngine, {{"name", "side"}, {"resources", resources}}}}}}};
-    Findings findings;
-    check_merged_pod(pod, 900, findings);
-    return findings;
-  };
-  EXPECT_TRUE(check({{"limits", {{"cpu", "500m"}, {"memory", "1Gi"}}}}).faults.empty());
-  EXPECT_TRUE(check({{"limits", {{"cpu", 1}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1000m"}, {"memory", "1024Mi"}}}}).faults.empty());
-  for (const Json& resources : {Json::object(), Json{{"limits", {{"cpu", "1"}}}}, Json{{"requests", {{"cpu", "1"}, {"memory", "1Gi"}}}},
-                                Json{{"limits", {{"cpu", "2"}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1"}}}}}) {
-    EXPECT_TRUE(refuses(check(resources), "InvalidSpec", "spec.podTemplate.spec.containers[name=side].resources")) << resources;
-  }
-}
-
-TEST(PodTemplate, RefusesToBeLeftWithoutAnEngine) {
-  for (const Json& pod : {Json::object(), Json{{"spec", Json::object()}}, Json{{"spec", {{"containers", "x"}}}}, Json{{"spec", {{"initContainers", {kEngine}}}}}}) {
-    Findings findings;
-    check_merged_pod(pod, 900, findings);
-    EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.podTemplate.spec.containers")) << pod;
-  }
-}
-
-TEST(PodTemplate, SurvivesEveryShape) {
-  // A podTemplate is schemaless: anything may stand anywhere.
-  const std::vector<Json> shapes{nullptr, true, 1, "x", Json::array(), Json::array({1}), Json::object(), Json{{"$patch", "delete"}}, Json{{"name", 1}}};
-  const Json rendered = {{"metadata", {{"labels", {{"a", "b"}}}}}, {"spec", {{"containers", {kEngine}}, {"tolerations", {{{"key", "gpu"}}}}}}};
-  for (const char* pointer : {"/metadata", "/metadata/labels", "/spec", "/spec/containers", "/spec/initContainers", "/spec/tolerations", "/spec/containers/0",
-                              "/spec/containers/0/resources", "/spec/containers/0/resources/limits", "/spec/containers/0/env", "/spec/containers/0/env/0",
-                              "/spec/terminationGracePeriodSeconds", "/spec/hostNetwork"}) {
-    for (const Json& shape : shapes) {
-      Json patch = {{"metadata", Json::object()}, {"spec", {{"containers", {{{"name", "engine"}}}}}}};
-      patch[Json::json_pointer(pointer)] = shape;
-      Findings findings;
-      check_pod_template({.value = patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}}, findings);
-      if (!findings.faults.empty()) continue;
-      Json pod = rendered;
-      merge_pod_template(pod, patch);
-      merge_pod_template(pod, patch);
-      check_merged_pod(pod, 900, findings);
-    }
-  }
-}
-
-TEST(PodTemplate, SaysWhenTheGracePeriodIsCut) {
-  Findings findings;
-  check_merged_pod({{"spec", {{"terminationGracePeriodSeconds", 30}, {"containers", {kEngine}}}}}, 900, findings);
-  EXPECT_TRUE(says(findings, "ShortGracePeriod"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void decide_version(const Settings& settings, EngineChoice& engine, Findings& fi
   const EngineFacts& facts = *engine.facts;
   if (!facts.newest) {
     if (settings.engine_version) {
-      findings.notice("EngineVersionNotUsed", settings.engine_version->path, "nothing of the " + facts.name + " engine depends on its version");
+      findings.notice("EngineVersionNotUsed", settings.engine_version->path,
+                      "nothing of the " + facts.name + " engine depends on its version");
     }
     return;
   }
@@ -37,18 +38,21 @@ void decide_version(const Settings& settings, EngineChoice& engine, Findings& fi
   }
   engine.version = parse_engine_version(engine.version_text);
   if (!engine.version) {
-    findings.notice("UnknownEngineVersion", path,
-                    (engine.version_text.empty() ? "the image has no tag" : "no version can be read from " + engine.version_text) +
-                        ": taken for " + facts.default_version.value + ", the newest known; set engine.version for an older one");
+    findings.notice(
+        "UnknownEngineVersion", path,
+        (engine.version_text.empty() ? "the image has no tag" : "no version can be read from " + engine.version_text) +
+            ": taken for " + facts.default_version.value + ", the newest known; set engine.version for an older one");
   } else if (*engine.version > *facts.newest) {
     findings.notice("NewerEngineVersion", path,
-                    engine.version_text + " is newer than " + facts.default_version.value + ", the newest known: rendered as that one");
+                    engine.version_text + " is newer than " + facts.default_version.value +
+                        ", the newest known: rendered as that one");
   }
   if (settings.image && settings.engine_version) {
     const auto tagged = parse_engine_version(tag_of(settings.image->value));
     if (tagged && engine.version && *tagged != *engine.version) {
       findings.notice("EngineVersionMismatch", settings.engine_version->path,
-                      "the image's tag says " + std::string(tag_of(settings.image->value)) + ", the flags are those of " + engine.version_text);
+                      "the image's tag says " + std::string(tag_of(settings.image->value)) +
+                          ", the flags are those of " + engine.version_text);
     }
   }
 }
@@ -60,11 +64,13 @@ void decide_image(const Settings& settings, EngineChoice& engine, Findings& find
     return;
   }
   if (facts.repository.value.empty()) {
-    findings.refuse("InvalidSpec", "spec.engine.image", "is needed: the " + facts.name + " engine has no image of its own");
+    findings.refuse("InvalidSpec", "spec.engine.image",
+                    "is needed: the " + facts.name + " engine has no image of its own");
     return;
   }
   Reason reason = facts.repository.reason("image", {"spec.engine.name", "spec.engine.version"});
-  if (!settings.engine_version) reason.text += "; version " + facts.default_version.value + ": " + facts.default_version.why;
+  if (!settings.engine_version)
+    reason.text += "; version " + facts.default_version.value + ": " + facts.default_version.why;
   const std::string& version = settings.engine_version ? settings.engine_version->value : facts.default_version.value;
   engine.image = {.value = facts.repository.value + ":" + facts.tag_prefix + version, .reason = std::move(reason)};
 }
@@ -104,7 +110,8 @@ Traced<std::string> translated(const ArgumentRow& row, const NamedSetting& setti
 /// What is said when the engine's version has not got the row's flag.
 void leave_out(const EngineChoice& engine, const ArgumentRow& row, const NamedSetting* setting, Findings& findings) {
   const std::string flag = row.flag.empty() ? row.when_true.value_or(row.from) : row.flag;
-  const std::string lacks = engine.facts->name + " " + engine.version_text + " has no " + flag + ", which came with " + row.since_text;
+  const std::string lacks =
+      engine.facts->name + " " + engine.version_text + " has no " + flag + ", which came with " + row.since_text;
   if (row.where == Where::kGroup || row.where == Where::kWorker) {
     findings.refuse("NotSupported", "spec.engine.version", lacks + "; several nodes need it");
   } else if (setting != nullptr && setting->asked && setting->name.starts_with("serving.")) {
@@ -114,11 +121,12 @@ void leave_out(const EngineChoice& engine, const ArgumentRow& row, const NamedSe
   }
 }
 
-void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedSetting* setting, std::vector<Traced<std::string>>& arguments,
-                Findings& findings) {
+void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedSetting* setting,
+                std::vector<Traced<std::string>>& arguments, Findings& findings) {
   if (!row.from.empty() && setting == nullptr) return;
   if (!row.refuse.empty() && setting->asked && (row.refuse == "any" || row.refuse == setting->text)) {
-    findings.refuse("NotSupported", "spec." + setting->name, engine.facts->name + " has no flag for " + setting->text + ": " + row.instead);
+    findings.refuse("NotSupported", "spec." + setting->name,
+                    engine.facts->name + " has no flag for " + setting->text + ": " + row.instead);
     return;
   }
   if (setting != nullptr && row.omit == setting->text) return;
@@ -133,7 +141,8 @@ void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedS
     leave_out(engine, row, setting, findings);
     return;
   }
-  if (!flag.empty()) arguments.push_back({.value = std::move(flag), .reason = row_reason(row.why, row.source, setting)});
+  if (!flag.empty())
+    arguments.push_back({.value = std::move(flag), .reason = row_reason(row.why, row.source, setting)});
   if (row.when_true || row.when_false) return;
   if (setting != nullptr) {
     arguments.push_back(translated(row, *setting));
@@ -164,7 +173,8 @@ EngineChoice decide_engine(const Settings& settings, const Knowledge& knowledge,
   if (facts == knowledge.engines.end()) {
     std::string known;
     for (const auto& [name, unused] : knowledge.engines) known += (known.empty() ? "" : ", ") + name;
-    findings.refuse("InvalidSpec", settings.engine_name.path, "unknown engine " + settings.engine_name.value + "; known are " + known);
+    findings.refuse("InvalidSpec", settings.engine_name.path,
+                    "unknown engine " + settings.engine_name.value + "; known are " + known);
     return engine;
   }
   engine.facts = &facts->second;
@@ -176,8 +186,9 @@ EngineChoice decide_engine(const Settings& settings, const Knowledge& knowledge,
   return engine;
 }
 
-std::vector<NamedSetting> named_settings(const Settings& settings, const std::string& object_name, const EngineFacts& engine, const Sizing& sizing,
-                                         const PodResources& resources, const ModelSource& model, const RuleConstants& rules) {
+std::vector<NamedSetting> named_settings(const Settings& settings, const std::string& object_name,
+                                         const EngineFacts& engine, const Sizing& sizing, const PodResources& resources,
+                                         const ModelSource& model, const RuleConstants& rules) {
   std::vector<NamedSetting> named;
   named.reserve(16);
   const auto add = [&](const char* name, std::string text, bool asked, Reason reason) {
@@ -194,7 +205,8 @@ std::vector<NamedSetting> named_settings(const Settings& settings, const std::st
   };
   add("model.path", model.path.value, true, model.path.reason);
   if (settings.served_name) {
-    add("model.servedName", settings.served_name->value, settings.served_name->asked(), settings.served_name->reason("served_name"));
+    add("model.servedName", settings.served_name->value, settings.served_name->asked(),
+        settings.served_name->reason("served_name"));
   } else {
     add("model.servedName", object_name, false,
         {.rule = "served_name", .text = "the object's own name", .inputs = {"metadata.name"}, .source = {}});
@@ -210,20 +222,23 @@ std::vector<NamedSetting> named_settings(const Settings& settings, const std::st
   add_switch("serving.prefixCaching", settings.prefix_caching);
   add_switch("serving.chunkedPrefill", settings.chunked_prefill);
   add("resources.threads", std::to_string(resources.threads.value), true, resources.threads.reason);
-  add("drain.timeoutSeconds", std::to_string(settings.drain_timeout.value), true, settings.drain_timeout.reason("drain"));
+  add("drain.timeoutSeconds", std::to_string(settings.drain_timeout.value), true,
+      settings.drain_timeout.reason("drain"));
   const std::int64_t least = rules.distributed_timeout.value;
   if (settings.startup_timeout.value > least) {
     Reason reason = settings.startup_timeout.reason("distributed_timeout");
     reason.text = "as long as a node may load: " + reason.text;
     add("distributed.timeoutSeconds", std::to_string(settings.startup_timeout.value), false, std::move(reason));
   } else {
-    add("distributed.timeoutSeconds", std::to_string(least), false, rules.distributed_timeout.reason("distributed_timeout"));
+    add("distributed.timeoutSeconds", std::to_string(least), false,
+        rules.distributed_timeout.reason("distributed_timeout"));
   }
   return named;
 }
 
-std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, PodRole role, const std::vector<NamedSetting>& named,
-                                                  const Settings& settings, Findings& findings) {
+std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, PodRole role,
+                                                  const std::vector<NamedSetting>& named, const Settings& settings,
+                                                  Findings& findings) {
   std::vector<Traced<std::string>> arguments;
   arguments.reserve(engine.facts->arguments.size() * 2);
   for (const ArgumentRow& row : engine.facts->arguments) {
@@ -237,8 +252,8 @@ std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, Po
   return arguments;
 }
 
-std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, PodRole role, const std::vector<NamedSetting>& named,
-                                                 const Knowledge& knowledge) {
+std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, PodRole role,
+                                                 const std::vector<NamedSetting>& named, const Knowledge& knowledge) {
   std::vector<EnvironmentEntry> environment;
   for (const auto* rows : {&knowledge.environment, &engine.facts->environment}) {
     std::vector<EnvironmentEntry> entries;
@@ -247,7 +262,9 @@ std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, Pod
       const NamedSetting* setting = find_setting(named, row.from);
       Reason reason{.rule = "engine_environment", .text = row.why, .inputs = {}, .source = row.source};
       if (!row.field.empty()) {
-        entries.push_back({.name = row.name, .source = {{"valueFrom", {{"fieldRef", {{"fieldPath", row.field}}}}}}, .reason = std::move(reason)});
+        entries.push_back({.name = row.name,
+                           .source = {{"valueFrom", {{"fieldRef", {{"fieldPath", row.field}}}}}},
+                           .reason = std::move(reason)});
       } else if (setting != nullptr) {
         reason.text += "; " + setting->reason.text;
         reason.inputs = setting->reason.inputs;
@@ -261,7 +278,8 @@ std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, Pod
   return environment;
 }
 
-void check_user_arguments(const EngineChoice& engine, const std::vector<Traced<std::string>>& ours, const Settings& settings, Findings& findings) {
+void check_user_arguments(const EngineChoice& engine, const std::vector<Traced<std::string>>& ours,
+                          const Settings& settings, Findings& findings) {
   if (!settings.args) return;
   const std::size_t rendered = ours.size() - settings.args->value.size();
   for (std::size_t i = 0; i < settings.args->value.size(); ++i) {
@@ -270,16 +288,23 @@ void check_user_arguments(const EngineChoice& engine, const std::vector<Traced<s
     const std::string name = flag_name(argument);
     const std::string path = settings.args->path + "[" + std::to_string(i) + "]";
     if (contains_flag(engine.facts->removed_arguments, name)) {
-      findings.notice("RemovedEngineFlag", path, engine.facts->name + " " + engine.facts->default_version.value + " exits with an error on " + name);
+      findings.notice(
+          "RemovedEngineFlag", path,
+          engine.facts->name + " " + engine.facts->default_version.value + " exits with an error on " + name);
     }
     if (contains_flag(engine.facts->blinding_arguments, name)) {
-      findings.notice("DrainIsBlind", path, name + " hides from the drain hook whether the engine is idle: every pod takes its whole drain time to end");
+      findings.notice(
+          "DrainIsBlind", path,
+          name + " hides from the drain hook whether the engine is idle: every pod takes its whole drain time to end");
     }
-    const bool repeated = std::any_of(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(rendered), [&](const Traced<std::string>& our) {
-      return our.value.starts_with("-") && flag_name(our.value) == name;
-    });
+    const bool repeated = std::any_of(
+        ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(rendered),
+        [&](const Traced<std::string>& our) { return our.value.starts_with("-") && flag_name(our.value) == name; });
     if (repeated) {
-      findings.notice("EngineArgumentRepeated", path, name + " is rendered too; the engine takes the last one, which is yours. What follows from ours (probes, GPUs, drain) stays");
+      findings.notice("EngineArgumentRepeated", path,
+                      name +
+                          " is rendered too; the engine takes the last one, which is yours. What follows from ours "
+                          "(probes, GPUs, drain) stays");
     }
   }
 }

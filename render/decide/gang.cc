@@ -9,47 +9,59 @@ namespace {
 using crd::Gang;
 
 Traced<Gang> chosen(const Settings& settings, Gang gang, std::string text) {
-  return {.value = gang, .reason = {.rule = "gang", .text = std::move(text), .inputs = {settings.gang.path}, .source = {}}};
+  return {.value = gang,
+          .reason = {.rule = "gang", .text = std::move(text), .inputs = {settings.gang.path}, .source = {}}};
 }
 
-bool serves(const ClusterFacts& cluster, Gang gang) { return gang == Gang::kNative ? cluster.native_gang : cluster.volcano; }
+bool serves(const ClusterFacts& cluster, Gang gang) {
+  return gang == Gang::kNative ? cluster.native_gang : cluster.volcano;
+}
 
 /// A mode that the spec names.
 Traced<Gang> named(const Settings& settings, const ClusterFacts& cluster, Findings& findings) {
   const Gang gang = settings.gang.value;
   if (gang == Gang::kKueue || gang == Gang::kGates) {
-    findings.refuse("NotSupported", settings.gang.path, to_string(gang) + " is not rendered yet; use Auto, Native, Volcano or None");
+    findings.refuse("NotSupported", settings.gang.path,
+                    to_string(gang) + " is not rendered yet; use Auto, Native, Volcano or None");
   } else if (gang != Gang::kNone && !cluster.offline && !serves(cluster, gang)) {
-    findings.refuse("ClusterLacksGang", settings.gang.path,
-                    gang == Gang::kNative ? "the cluster does not keep schedulingGroup in pods, lacks PodGroups of scheduling.k8s.io/v1beta1 or the "
-                                            "admission policy of config/gang; use Auto, Volcano or None"
-                                          : "the cluster has no PodGroups of scheduling.volcano.sh; use Auto, Native or None");
+    findings.refuse(
+        "ClusterLacksGang", settings.gang.path,
+        gang == Gang::kNative
+            ? "the cluster does not keep schedulingGroup in pods, lacks PodGroups of scheduling.k8s.io/v1beta1 or the "
+              "admission policy of config/gang; use Auto, Volcano or None"
+            : "the cluster has no PodGroups of scheduling.volcano.sh; use Auto, Native or None");
   }
   return {.value = gang, .reason = settings.gang.reason("gang")};
 }
 
 /// What `Auto` comes to. A group that runs keeps its mode, since another one would recreate all its pods.
-Traced<Gang> automatic(const Settings& settings, const ClusterFacts& cluster, std::optional<Gang> recorded, Findings& findings) {
+Traced<Gang> automatic(const Settings& settings, const ClusterFacts& cluster, std::optional<Gang> recorded,
+                       Findings& findings) {
   if (recorded == Gang::kNative || recorded == Gang::kVolcano) {
     if (!serves(cluster, *recorded)) {
-      findings.notice("GangNotServed", settings.gang.path,
-                      to_string(*recorded) + " is kept since the groups run with it, but the cluster seems to serve it no more");
+      findings.notice(
+          "GangNotServed", settings.gang.path,
+          to_string(*recorded) + " is kept since the groups run with it, but the cluster seems to serve it no more");
     }
     return chosen(settings, *recorded, "kept: the groups run with it, and another one would recreate them");
   }
   const bool kept = recorded == Gang::kNone;
-  if (!kept && cluster.native_gang) return chosen(settings, Gang::kNative, "the cluster's own scheduler places PodGroups whole");
+  if (!kept && cluster.native_gang)
+    return chosen(settings, Gang::kNative, "the cluster's own scheduler places PodGroups whole");
   if (!kept && cluster.volcano) return chosen(settings, Gang::kVolcano, "the cluster has Volcano");
   findings.notice("NotAGang", settings.gang.path,
                   std::string("pods of a group are placed one by one: a group may hold GPUs without being complete. ") +
                       (kept ? "The groups run so; name Native or Volcano to recreate them as gangs."
                             : "The cluster serves neither native PodGroups with our admission policy nor Volcano."));
-  return chosen(settings, Gang::kNone, kept ? "kept: the groups run without a gang" : "the cluster serves neither native PodGroups nor Volcano");
+  return chosen(
+      settings, Gang::kNone,
+      kept ? "kept: the groups run without a gang" : "the cluster serves neither native PodGroups nor Volcano");
 }
 
 }  // namespace
 
-GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster, std::optional<Gang> recorded, Findings& findings) {
+GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster, std::optional<Gang> recorded,
+                       Findings& findings) {
   GangChoice choice;
   if (settings.nodes.value == 1) {
     choice.gang = chosen(settings, Gang::kNone, "one pod needs no gang");
@@ -67,7 +79,8 @@ GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster, st
     if (choice.gang.value == Gang::kVolcano) {
       choice.queue = {.value = settings.queue->value, .reason = settings.queue->reason("queue")};
     } else {
-      findings.notice("QueueNotUsed", settings.queue->path, "only Volcano has queues, and the gang is " + to_string(choice.gang.value));
+      findings.notice("QueueNotUsed", settings.queue->path,
+                      "only Volcano has queues, and the gang is " + to_string(choice.gang.value));
     }
   }
   return choice;

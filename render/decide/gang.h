@@ -15,10 +15,11 @@ struct GangChoice {
   Traced<crd::Gang> gang;
   std::optional<Traced<std::string>> scheduler_name;  // of both pod templates
   std::optional<Traced<std::string>> queue;           // Volcano's
-  std::optional<Traced<std::string>> label;           // of both pod templates: what the admission policy of config/gang selects
+  std::optional<Traced<std::string>> label;  // of both pod templates: what the admission policy of config/gang selects
 };
 
 /// Takes what the cluster serves, keeps what a living object has, and says so where a group is no gang.
-[[nodiscard]] GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster, std::optional<crd::Gang> recorded, Findings& findings);
+[[nodiscard]] GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster,
+                                     std::optional<crd::Gang> recorded, Findings& findings);
 
 }  // namespace inference::render

@@ -14,23 +14,31 @@ Reason reason_of(const Setting<std::string>& uri, std::string text) {
   return {.rule = "model_source", .text = std::move(text), .inputs = {uri.path}, .source = {}};
 }
 
-/// The folder's parent is mounted, not the folder: the engine's path keeps the model's name, and sees a model that is replaced by a rename.
+/// The folder's parent is mounted, not the folder: the engine's path keeps the model's name, and sees a model that is
+/// replaced by a rename.
 ModelSource from_folder(const Setting<std::string>& uri, Findings& findings) {
   std::string_view folder = std::string_view(uri.value).substr(kFile.size());
   while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
   const std::size_t slash = folder.rfind('/');
   if (!folder.starts_with('/') || slash == 0) {
-    findings.refuse("InvalidSpec", uri.path, "must name a folder below another one, e.g. file:///var/cache/models/llama: the parent is mounted");
+    findings.refuse("InvalidSpec", uri.path,
+                    "must name a folder below another one, e.g. file:///var/cache/models/llama: the parent is mounted");
     return {};
   }
   const std::string parent(folder.substr(0, slash));
   const std::string name(folder.substr(slash + 1));
   return {
-      .path = {.value = "/models/" + name, .reason = reason_of(uri, "the folder " + name + " in the mounted " + parent)},
-      .host_path = HoleValue{.value = {{"path", parent}, {"type", "Directory"}},
-                             .reason = reason_of(uri, "a folder of the node"),
-                             .parts = {{"/path", reason_of(uri, "the parent of the model's folder")},
-                                       {"/type", reason_of(uri, "must be there already: a node without it must not start an engine on an empty folder")}}},
+      .path = {.value = "/models/" + name,
+               .reason = reason_of(uri, "the folder " + name + " in the mounted " + parent)},
+      .host_path =
+          HoleValue{
+              .value = {{"path", parent}, {"type", "Directory"}},
+              .reason = reason_of(uri, "a folder of the node"),
+              .parts = {{"/path", reason_of(uri, "the parent of the model's folder")},
+                        {"/type",
+                         reason_of(
+                             uri,
+                             "must be there already: a node without it must not start an engine on an empty folder")}}},
       .claim = std::nullopt,
   };
 }
@@ -64,14 +72,16 @@ ModelSource decide_model(const Settings& settings, Findings& findings) {
   const Setting<std::string>& uri = *settings.model_uri;
   const std::string_view text = uri.value;
   if (settings.model_revision) {
-    findings.notice("RevisionNotUsed", settings.model_revision->path,
-                    "the folder or claim holds whatever was put there; a revision is only fetched once there is a node cache");
+    findings.notice(
+        "RevisionNotUsed", settings.model_revision->path,
+        "the folder or claim holds whatever was put there; a revision is only fetched once there is a node cache");
   }
   if (text.starts_with(kFile)) return from_folder(uri, findings);
   if (text.starts_with(kClaim)) return from_claim(uri, findings);
   findings.refuse("NotSupported", uri.path,
                   std::string(text.substr(0, text.find(':'))) +
-                      ":// needs the node cache, which is not there yet; put the model on the nodes and use file:///FOLDER/MODEL, or into a claim "
+                      ":// needs the node cache, which is not there yet; put the model on the nodes and use "
+                      "file:///FOLDER/MODEL, or into a claim "
                       "and use pvc://CLAIM/PATH");
   return {};
 }

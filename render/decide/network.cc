@@ -6,14 +6,15 @@ namespace inference::render {
 
 namespace {
 
-// What every node has beside its data network: loopback, Docker's bridge and the host ends of pods. A name such as eth0 would be wrong on the next
-// node type (nccl#286).
+// What every node has beside its data network: loopback, Docker's bridge and the host ends of pods. A name such as eth0
+// would be wrong on the next node type (nccl#286).
 constexpr const char* kExcludedInterfaces = "^lo,docker,veth";
 
 std::vector<EnvironmentEntry> interface_environment(const Settings& settings, const Sizing& sizing) {
   if (!settings.interfaces || settings.interfaces->value.empty()) {
     if (sizing.nodes.value == 1) return {};
-    // Gloo gets nothing: it takes a concrete name only, and finds the route by itself when there is none (aws-do-eks#51).
+    // Gloo gets nothing: it takes a concrete name only, and finds the route by itself when there is none
+    // (aws-do-eks#51).
     return {constant_entry("NCCL_SOCKET_IFNAME", kExcludedInterfaces,
                            {.rule = "nccl_interfaces",
                             .text = "everything but loopback, bridges and other pods: no name fits every node",
@@ -55,11 +56,12 @@ NetworkChoice decide_network(const Settings& settings, const Sizing& sizing) {
     choice.capabilities->reason.text = "RDMA verbs lock memory";
   }
   if (const auto* patch = host_network(settings)) {
-    choice.dns_policy = {.value = "ClusterFirstWithHostNet",
-                         .reason = {.rule = "dns_policy",
-                                    .text = "the pod uses the node's network, and must still resolve names of the cluster",
-                                    .inputs = {patch->path + ".spec.hostNetwork"},
-                                    .source = {}}};
+    choice.dns_policy = {
+        .value = "ClusterFirstWithHostNet",
+        .reason = {.rule = "dns_policy",
+                   .text = "the pod uses the node's network, and must still resolve names of the cluster",
+                   .inputs = {patch->path + ".spec.hostNetwork"},
+                   .source = {}}};
   }
   return choice;
 }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kDirective = "$patch";
 
-/// The key by which the items of a list are told apart (patchMergeKey in k8s.io/api/core/v1); empty for a list that is replaced.
+/// The key by which the items of a list are told apart (patchMergeKey in k8s.io/api/core/v1); empty for a list that is
+/// replaced.
 std::string_view merge_key(std::string_view list) {
   struct Entry {
     std::string_view list, key;
@@ -37,7 +38,9 @@ std::string_view merge_key(std::string_view list) {
   return entry == kKeys.end() ? std::string_view() : entry->key;
 }
 
-bool is_deletion(const Json& value) { return value.is_object() && value.contains(kDirective) && value[kDirective] == "delete"; }
+bool is_deletion(const Json& value) {
+  return value.is_object() && value.contains(kDirective) && value[kDirective] == "delete";
+}
 
 void merge_value(Json& target, const Json& patch, std::string_view key);
 
@@ -54,7 +57,8 @@ void merge_object(Json& target, const Json& patch) {
 
 void merge_keyed_list(Json& target, const Json& patch, std::string_view key) {
   for (const Json& item : patch) {
-    const auto present = std::ranges::find_if(target, [&](const Json& other) { return other.is_object() && other.value(key, Json()) == item[key]; });
+    const auto present = std::ranges::find_if(
+        target, [&](const Json& other) { return other.is_object() && other.value(key, Json()) == item[key]; });
     if (is_deletion(item)) {
       if (present != target.end()) target.erase(present);
     } else if (present != target.end()) {
@@ -74,7 +78,9 @@ void merge_value(Json& target, const Json& patch, std::string_view key) {
   }
   if (patch.is_array() && (target.is_array() || target.is_null())) {
     const std::string_view item_key = merge_key(key);
-    const bool keyed = !item_key.empty() && std::ranges::all_of(patch, [&](const Json& item) { return item.is_object() && item.contains(item_key); });
+    const bool keyed = !item_key.empty() && std::ranges::all_of(patch, [&](const Json& item) {
+      return item.is_object() && item.contains(item_key);
+    });
     if (target.is_null()) target = Json::array();
     if (keyed) {
       merge_keyed_list(target, patch, item_key);
@@ -94,7 +100,8 @@ void merge_value(Json& target, const Json& patch, std::string_view key) {
 /// Directives of strategic merge that are not understood here, anywhere in the patch.
 void check_directives(const Json& patch, const std::string& path, Findings& findings) {
   if (patch.is_array()) {
-    for (std::size_t i = 0; i < patch.size(); ++i) check_directives(patch[i], path + "[" + std::to_string(i) + "]", findings);
+    for (std::size_t i = 0; i < patch.size(); ++i)
+      check_directives(patch[i], path + "[" + std::to_string(i) + "]", findings);
     return;
   }
   if (!patch.is_object()) return;
@@ -115,7 +122,8 @@ void check_labels(const Json& metadata, const std::string& path, Findings& findi
   for (const auto& [key, value] : labels.items()) {
     const bool ours = std::ranges::find(kOurs, key) != kOurs.end();
     if (ours || key.starts_with("leaderworkerset.sigs.k8s.io/")) {
-      findings.refuse("InvalidSpec", path + ".metadata.labels." + key, "selectors use this label: it cannot be changed");
+      findings.refuse("InvalidSpec", path + ".metadata.labels." + key,
+                      "selectors use this label: it cannot be changed");
     }
   }
 }
@@ -149,7 +157,9 @@ bool equal_quantities(const Json& a, const Json& b) {
 }
 
 /// A quantity may be written as a number.
-Json as_text(const Json& quantity) { return quantity.is_number_integer() ? Json(quantity.dump()) : quantity; }
+Json as_text(const Json& quantity) {
+  return quantity.is_number_integer() ? Json(quantity.dump()) : quantity;
+}
 
 /// Why the container would make the pod Burstable; empty when it would not.
 std::string burstable(const Json& container) {
@@ -158,7 +168,8 @@ std::string burstable(const Json& container) {
   const Json requests = resources.is_object() ? resources.value("requests", Json::object()) : Json::object();
   for (const char* name : {"cpu", "memory"}) {
     if (!limits.is_object() || !limits.contains(name)) return std::string("has no limit of ") + name;
-    if (requests.is_object() && requests.contains(name) && !equal_quantities(as_text(requests[name]), as_text(limits[name]))) {
+    if (requests.is_object() && requests.contains(name) &&
+        !equal_quantities(as_text(requests[name]), as_text(limits[name]))) {
       return std::string("requests another amount of ") + name + " than its limit";
     }
   }
@@ -171,7 +182,9 @@ void check_container(const Json& container, const std::string& list, Findings& f
   const std::string fault = burstable(container);
   if (!fault.empty()) {
     findings.refuse("InvalidSpec", path + ".resources",
-                    fault + ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu and memory, and no other requests");
+                    fault +
+                        ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu "
+                        "and memory, and no other requests");
   }
   for (const Json& variable : container.value("env", Json::array())) {
     if (!variable.is_object() || variable.value("name", Json()) != "GLOO_SOCKET_IFNAME") continue;
@@ -179,14 +192,17 @@ void check_container(const Json& container, const std::string& list, Findings& f
     if (!value.is_string()) continue;
     const std::string& text = value.get_ref<const std::string&>();
     if (text.starts_with('^') || text.find(',') != std::string::npos) {
-      findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value", "takes the name of one interface; only NCCL understands ^ and lists");
+      findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value",
+                      "takes the name of one interface; only NCCL understands ^ and lists");
     }
   }
 }
 
 }  // namespace
 
-void merge_pod_template(Json& pod, const Json& patch) { merge_object(pod, patch); }
+void merge_pod_template(Json& pod, const Json& patch) {
+  merge_object(pod, patch);
+}
 
 void check_pod_template(const Setting<Json>& patch, Findings& findings) {
   for (const auto& [key, value] : patch.value.items()) {
@@ -211,7 +227,8 @@ void check_merged_pod(const Json& pod, std::int64_t grace_period, Findings& find
     for (const Json& container : containers.is_array() ? containers : Json::array()) {
       if (!container.is_object()) continue;
       check_container(container, std::string("spec.podTemplate.spec.") + list, findings);
-      has_engine = has_engine || (list == std::string_view("containers") && container.value("name", Json()) == "engine");
+      has_engine =
+          has_engine || (list == std::string_view("containers") && container.value("name", Json()) == "engine");
     }
   }
   if (!has_engine) {

@@ -30,8 +30,11 @@ std::int64_t startup_budget(const Settings& settings, const RuleConstants& rules
 }
 
 Probes decide_probes(const Settings& settings, const EngineFacts& engine, const RuleConstants& rules) {
-  Probes probes{.startup = probe(engine.startup, engine), .liveness = probe(engine.liveness, engine), .readiness = probe(engine.readiness, engine)};
-  probes.startup.period = {.value = rules.startup_probe_period.value, .reason = rules.startup_probe_period.reason("startup_budget")};
+  Probes probes{.startup = probe(engine.startup, engine),
+                .liveness = probe(engine.liveness, engine),
+                .readiness = probe(engine.readiness, engine)};
+  probes.startup.period = {.value = rules.startup_probe_period.value,
+                           .reason = rules.startup_probe_period.reason("startup_budget")};
   Reason reason = settings.startup_timeout.reason("startup_budget");
   reason.text = std::to_string(startup_budget(settings, rules)) + " s to load: " + reason.text;
   probes.startup.threshold = {.value = startup_failures(settings, rules), .reason = std::move(reason)};

@@ -12,7 +12,9 @@ namespace {
 
 using crd::Quantity;
 
-std::string gpus(std::int64_t count) { return std::to_string(count) + (count == 1 ? " GPU" : " GPUs"); }
+std::string gpus(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+}
 
 /// The quantity of a setting; refused by path when it is none.
 Quantity quantity_of(const Setting<std::string>& setting, Findings& findings) {
@@ -23,7 +25,9 @@ Quantity quantity_of(const Setting<std::string>& setting, Findings& findings) {
 }
 
 /// A constant of defaults.yaml; the tests prove that it is a quantity.
-Quantity constant(const Fact<std::string>& fact) { return Quantity::parse(fact.value).value_or(Quantity()); }
+Quantity constant(const Fact<std::string>& fact) {
+  return Quantity::parse(fact.value).value_or(Quantity());
+}
 
 Traced<std::int64_t> decide_cpu(const Settings& settings, const Sizing& sizing, const RuleConstants& rules) {
   if (settings.cpu) return {.value = settings.cpu->value, .reason = settings.cpu->reason("cpu")};
@@ -33,7 +37,8 @@ Traced<std::int64_t> decide_cpu(const Settings& settings, const Sizing& sizing, 
   return {.value = rules.cpu_per_gpu.value * count, .reason = std::move(reason)};
 }
 
-std::pair<Quantity, Reason> decide_memory(const Settings& settings, const Sizing& sizing, const RuleConstants& rules, Findings& findings) {
+std::pair<Quantity, Reason> decide_memory(const Settings& settings, const Sizing& sizing, const RuleConstants& rules,
+                                          Findings& findings) {
   if (settings.memory) return {quantity_of(*settings.memory, findings), settings.memory->reason("memory")};
   const std::int64_t count = sizing.gpus_per_pod.value;
   Reason reason = rules.memory_per_gpu.reason("memory_from_gpus", sizing.gpus_per_pod.reason.inputs);
@@ -41,8 +46,10 @@ std::pair<Quantity, Reason> decide_memory(const Settings& settings, const Sizing
   return {constant(rules.memory_per_gpu) * count, std::move(reason)};
 }
 
-std::pair<Quantity, Reason> decide_shared_memory(const Settings& settings, const Sizing& sizing, const RuleConstants& rules, Findings& findings) {
-  if (settings.shared_memory) return {quantity_of(*settings.shared_memory, findings), settings.shared_memory->reason("shared_memory")};
+std::pair<Quantity, Reason> decide_shared_memory(const Settings& settings, const Sizing& sizing,
+                                                 const RuleConstants& rules, Findings& findings) {
+  if (settings.shared_memory)
+    return {quantity_of(*settings.shared_memory, findings), settings.shared_memory->reason("shared_memory")};
   const std::int64_t count = sizing.gpus_per_pod.value;
   const Quantity by_gpus = constant(rules.shared_memory_per_gpu) * count;
   const Quantity minimum = constant(rules.shared_memory_minimum);
@@ -53,9 +60,11 @@ std::pair<Quantity, Reason> decide_shared_memory(const Settings& settings, const
   return {std::max(by_gpus, minimum), std::move(reason)};
 }
 
-Traced<std::int64_t> decide_threads(const Settings& settings, const Traced<std::int64_t>& cpu, const RuleConstants& rules) {
+Traced<std::int64_t> decide_threads(const Settings& settings, const Traced<std::int64_t>& cpu,
+                                    const RuleConstants& rules) {
   if (settings.threads) return {.value = settings.threads->value, .reason = settings.threads->reason("threads")};
-  const auto share = static_cast<std::int64_t>(std::floor(static_cast<double>(cpu.value) * rules.threads_per_cpu.value));
+  const auto share =
+      static_cast<std::int64_t>(std::floor(static_cast<double>(cpu.value) * rules.threads_per_cpu.value));
   Reason reason = rules.threads_per_cpu.reason("threads_from_cpu", {"spec.resources.cpu"});
   reason.text = "a share of " + std::to_string(cpu.value) + " CPUs, at least 1: " + reason.text;
   return {.value = std::max<std::int64_t>(share, 1), .reason = std::move(reason)};
@@ -83,7 +92,8 @@ HoleValue resource_list(const Settings& settings, const Sizing& sizing, const Po
 
 }  // namespace
 
-PodResources decide_resources(const Settings& settings, const Sizing& sizing, const RuleConstants& rules, Findings& findings) {
+PodResources decide_resources(const Settings& settings, const Sizing& sizing, const RuleConstants& rules,
+                              Findings& findings) {
   auto [memory, memory_reason] = decide_memory(settings, sizing, rules, findings);
   auto [shared, shared_reason] = decide_shared_memory(settings, sizing, rules, findings);
   Traced<std::int64_t> cpu = decide_cpu(settings, sizing, rules);
@@ -96,16 +106,20 @@ PodResources decide_resources(const Settings& settings, const Sizing& sizing, co
       .list = {},
   };
   if (shared >= memory) {
-    findings.refuse("InvalidSpec", settings.shared_memory || !settings.memory ? "spec.resources.sharedMemory" : "spec.resources.memory",
-                    "/dev/shm of " + resources.shared_memory.value + " counts against the memory limit of " + resources.memory.value +
-                        " and leaves the engine nothing");
+    findings.refuse(
+        "InvalidSpec",
+        settings.shared_memory || !settings.memory ? "spec.resources.sharedMemory" : "spec.resources.memory",
+        "/dev/shm of " + resources.shared_memory.value + " counts against the memory limit of " +
+            resources.memory.value + " and leaves the engine nothing");
   }
   if (settings.rdma && !settings.rdma->value.resource_name) {
-    findings.refuse("InvalidSpec", "spec.network.rdma.resourceName", "is needed: each cluster's RDMA device plugin chooses its own name");
+    findings.refuse("InvalidSpec", "spec.network.rdma.resourceName",
+                    "is needed: each cluster's RDMA device plugin chooses its own name");
   }
   if (resources.threads.value > resources.cpu.value) {
-    findings.notice("ThreadsExceedCpu", "spec.resources.threads",
-                    std::to_string(resources.threads.value) + " threads share " + std::to_string(resources.cpu.value) + " CPUs");
+    findings.notice(
+        "ThreadsExceedCpu", "spec.resources.threads",
+        std::to_string(resources.threads.value) + " threads share " + std::to_string(resources.cpu.value) + " CPUs");
   }
   resources.list = resource_list(settings, sizing, resources);
   return resources;

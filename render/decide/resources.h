@@ -11,7 +11,8 @@
 
 namespace inference::render {
 
-/// What one pod's engine gets. Requests and limits are this same list: equal on integer CPUs they make the pod Guaranteed.
+/// What one pod's engine gets. Requests and limits are this same list: equal on integer CPUs they make the pod
+/// Guaranteed.
 struct PodResources {
   Traced<std::int64_t> cpu;           // whole CPUs
   Traced<std::string> memory;         // canonical quantity, /dev/shm included
@@ -21,6 +22,7 @@ struct PodResources {
 };
 
 /// Refuses a /dev/shm that leaves the engine no memory.
-[[nodiscard]] PodResources decide_resources(const Settings& settings, const Sizing& sizing, const RuleConstants& rules, Findings& findings);
+[[nodiscard]] PodResources decide_resources(const Settings& settings, const Sizing& sizing, const RuleConstants& rules,
+                                            Findings& findings);
 
 }  // namespace inference::render

@@ -26,35 +26,43 @@ std::int64_t in_replicas(const crd::IntOrPercent& limit, std::int64_t replicas) 
 }
 
 bool is_zero(const crd::IntOrPercent& limit) {
-  return std::visit([](const auto& value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>) {
-      return value == 0;
-    } else {
-      return value == "0%" || value == "0";
-    }
-  }, limit);
+  return std::visit(
+      [](const auto& value) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>) {
+          return value == 0;
+        } else {
+          return value == "0%" || value == "0";
+        }
+      },
+      limit);
 }
 
-/// With no surge the old pod drains before the new one starts, and a new node pulls the image first: all of that is no failure.
-Traced<std::int64_t> decide_deadline(const Settings& settings, std::int64_t grace_period, const RuleConstants& rules, Findings& findings) {
+/// With no surge the old pod drains before the new one starts, and a new node pulls the image first: all of that is no
+/// failure.
+Traced<std::int64_t> decide_deadline(const Settings& settings, std::int64_t grace_period, const RuleConstants& rules,
+                                     Findings& findings) {
   const std::int64_t startup = startup_budget(settings, rules);
   const std::int64_t pull = rules.image_pull.value;
   const std::int64_t needed = grace_period + pull + startup;
-  const std::string sum = std::to_string(grace_period) + " s drain of the old pod + " + std::to_string(pull) + " s image pull + " +
-                          std::to_string(startup) + " s start-up";
+  const std::string sum = std::to_string(grace_period) + " s drain of the old pod + " + std::to_string(pull) +
+                          " s image pull + " + std::to_string(startup) + " s start-up";
   if (!settings.progress_deadline) {
     return {.value = needed,
-            .reason = {.rule = "progress_deadline", .text = sum, .inputs = {settings.drain_timeout.path, settings.startup_timeout.path}, .source = {}}};
+            .reason = {.rule = "progress_deadline",
+                       .text = sum,
+                       .inputs = {settings.drain_timeout.path, settings.startup_timeout.path},
+                       .source = {}}};
   }
   if (settings.progress_deadline->value < startup) {
     findings.refuse("InvalidSpec", settings.progress_deadline->path,
-                    std::to_string(settings.progress_deadline->value) + " s is less than the start-up budget of " + std::to_string(startup) +
-                        " s: every healthy start would be reported as failed");
+                    std::to_string(settings.progress_deadline->value) + " s is less than the start-up budget of " +
+                        std::to_string(startup) + " s: every healthy start would be reported as failed");
   } else if (settings.progress_deadline->value < needed) {
     findings.notice("ShortProgressDeadline", settings.progress_deadline->path,
                     "a healthy rollout may take " + std::to_string(needed) + " s: " + sum);
   }
-  return {.value = settings.progress_deadline->value, .reason = settings.progress_deadline->reason("progress_deadline")};
+  return {.value = settings.progress_deadline->value,
+          .reason = settings.progress_deadline->reason("progress_deadline")};
 }
 
 void decide_budget(const Settings& settings, const Sizing& sizing, RolloutChoice& choice, Findings& findings) {
@@ -64,7 +72,8 @@ void decide_budget(const Settings& settings, const Sizing& sizing, RolloutChoice
   if (replicas == 0) return;
   if (replicas == 1) {
     findings.notice("NoDisruptionBudget", sizing.replicas.reason.inputs.front(),
-                    "a budget for one replica would block node drains for ever: an eviction takes the model out of service for a start-up");
+                    "a budget for one replica would block node drains for ever: an eviction takes the model out of "
+                    "service for a start-up");
     return;
   }
   Reason reason = settings.disruption.reason("disruption_budget");
@@ -72,12 +81,14 @@ void decide_budget(const Settings& settings, const Sizing& sizing, RolloutChoice
     choice.budget_max_unavailable = {.value = lost, .reason = std::move(reason)};
     return;
   }
-  // One pod lost is a group lost, and LeaderWorkerSet then deletes the group's other pods. So for one group exactly one pod may be evicted while all
-  // are well: until that group is back no pod of a second one may go, not even in the moment before its own mates are deleted. Each further group
-  // counts with all its pods, since by then the earlier ones are gone whole.
+  // One pod lost is a group lost, and LeaderWorkerSet then deletes the group's other pods. So for one group exactly one
+  // pod may be evicted while all are well: until that group is back no pod of a second one may go, not even in the
+  // moment before its own mates are deleted. Each further group counts with all its pods, since by then the earlier
+  // ones are gone whole.
   const std::int64_t may_miss = lost == 0 ? 0 : (lost - 1) * size + 1;
   const std::int64_t total = replicas * size;
-  reason.text = std::to_string(total) + " pods in " + std::to_string(replicas) + " groups − " + std::to_string(may_miss) +
+  reason.text = std::to_string(total) + " pods in " + std::to_string(replicas) + " groups − " +
+                std::to_string(may_miss) +
                 ": a group is lost with its first pod, and no pod of another one may then be evicted; " + reason.text;
   reason.inputs.insert(reason.inputs.end(), {settings.replicas.path, settings.nodes.path});
   choice.budget_min_available = {.value = std::max<std::int64_t>(total - may_miss, 0), .reason = std::move(reason)};
@@ -85,7 +96,8 @@ void decide_budget(const Settings& settings, const Sizing& sizing, RolloutChoice
 
 }  // namespace
 
-RolloutChoice decide_rollout(const Settings& settings, const Sizing& sizing, std::int64_t grace_period, const RuleConstants& rules, Findings& findings) {
+RolloutChoice decide_rollout(const Settings& settings, const Sizing& sizing, std::int64_t grace_period,
+                             const RuleConstants& rules, Findings& findings) {
   RolloutChoice choice{
       .max_surge = limit(settings.max_surge, "max_surge"),
       .max_unavailable = limit(settings.max_unavailable, "max_unavailable"),

@@ -8,7 +8,8 @@ namespace {
 
 Traced<std::int64_t> decide_replicas(const Settings& settings) {
   if (settings.suspend.value) {
-    return {.value = 0, .reason = {.rule = "replicas", .text = "suspended", .inputs = {settings.suspend.path}, .source = {}}};
+    return {.value = 0,
+            .reason = {.rule = "replicas", .text = "suspended", .inputs = {settings.suspend.path}, .source = {}}};
   }
   Reason reason = settings.replicas.reason("replicas");
   if (settings.replicas.level == Level::kSpec) reason.text = std::to_string(settings.replicas.value) + " requested";
@@ -18,7 +19,10 @@ Traced<std::int64_t> decide_replicas(const Settings& settings) {
 Traced<std::int64_t> decide_pipeline(const Settings& settings) {
   if (settings.pipeline) return {.value = settings.pipeline->value, .reason = settings.pipeline->reason("pipeline")};
   return {.value = settings.nodes.value,
-          .reason = {.rule = "pipeline", .text = "one stage a node, since nothing else is asked for", .inputs = {settings.nodes.path}, .source = {}}};
+          .reason = {.rule = "pipeline",
+                     .text = "one stage a node, since nothing else is asked for",
+                     .inputs = {settings.nodes.path},
+                     .source = {}}};
 }
 
 }  // namespace
@@ -34,14 +38,15 @@ Sizing decide_sizing(const Settings& settings, Findings& findings) {
   const std::int64_t tensor = sizing.tensor.value;
   const std::int64_t pipeline = sizing.pipeline.value;
   const std::int64_t nodes = sizing.nodes.value;
-  const std::string sum = std::to_string(tensor) + " tensor × " + std::to_string(pipeline) + " pipeline / " + std::to_string(nodes) +
-                          (nodes == 1 ? " node" : " nodes");
+  const std::string sum = std::to_string(tensor) + " tensor × " + std::to_string(pipeline) + " pipeline / " +
+                          std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
   sizing.gpus_per_pod.reason = {.rule = "gpus_per_pod",
                                 .text = sum,
                                 .inputs = {settings.tensor.path, "spec.parallelism.pipeline", settings.nodes.path},
                                 .source = {}};
   if (tensor * pipeline % nodes != 0) {
-    findings.refuse("InvalidSpec", "spec.parallelism", sum + " is no whole number of GPUs: tensor × pipeline must be divisible by nodes");
+    findings.refuse("InvalidSpec", "spec.parallelism",
+                    sum + " is no whole number of GPUs: tensor × pipeline must be divisible by nodes");
   } else {
     sizing.gpus_per_pod.value = tensor * pipeline / nodes;
   }

@@ -10,8 +10,8 @@ namespace inference::render {
 
 /// How many pods there are and how many GPUs each has.
 struct Sizing {
-  Traced<std::int64_t> replicas;      // 0 while suspended
-  Traced<std::int64_t> nodes;         // pods of one replica
+  Traced<std::int64_t> replicas;  // 0 while suspended
+  Traced<std::int64_t> nodes;     // pods of one replica
   Traced<std::int64_t> tensor;
   Traced<std::int64_t> pipeline;
   Traced<std::int64_t> gpus_per_pod;  // tensor × pipeline / nodes, at least 1

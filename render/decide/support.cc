@@ -13,13 +13,15 @@ void check_accelerator(const Settings& settings, Findings& findings) {
     findings.refuse(kReason, settings.accelerator_mode.path, "DRA is not rendered yet; use DevicePlugin");
   }
   if (settings.sharing.value != crd::Sharing::kNone) {
-    findings.refuse(kReason, settings.sharing.path, to_string(settings.sharing.value) + " is not rendered yet; use None, which gives whole GPUs");
+    findings.refuse(kReason, settings.sharing.path,
+                    to_string(settings.sharing.value) + " is not rendered yet; use None, which gives whole GPUs");
   }
   if (settings.mig) {
     findings.refuse(kReason, settings.mig->path, "MIG is not rendered yet; leave it out for whole GPUs");
   }
   if (settings.claim) {
-    findings.refuse(kReason, "spec.accelerator.claim", "DRA is not rendered yet; use accelerator.product to choose the GPU");
+    findings.refuse(kReason, "spec.accelerator.claim",
+                    "DRA is not rendered yet; use accelerator.product to choose the GPU");
   }
 }
 
@@ -29,25 +31,30 @@ void check_support(const Settings& settings, Findings& findings) {
   check_accelerator(settings, findings);
   if (settings.cache_mode.value == crd::CacheMode::kNode) {
     findings.refuse(kReason, settings.cache_mode.path,
-                    "the node cache is not there yet; put the model on the nodes and use file:///FOLDER/MODEL, or into a claim and use pvc://CLAIM/PATH");
+                    "the node cache is not there yet; put the model on the nodes and use file:///FOLDER/MODEL, or into "
+                    "a claim and use pvc://CLAIM/PATH");
   } else if (settings.cache_root) {
-    findings.notice("CacheRootNotUsed", settings.cache_root->path, "there is no node cache; model.uri names the folder");
+    findings.notice("CacheRootNotUsed", settings.cache_root->path,
+                    "there is no node cache; model.uri names the folder");
   }
   if (settings.topology_check.value != crd::TopologyCheck::kOff) {
     findings.refuse(kReason, settings.topology_check.path, "the check is not there yet; use Off");
   }
   if (settings.autoscaling) {
     findings.refuse(kReason, "spec.autoscaling",
-                    "no autoscaler is rendered yet; let a HorizontalPodAutoscaler or KEDA target this object, whose scale subresource it may write");
+                    "no autoscaler is rendered yet; let a HorizontalPodAutoscaler or KEDA target this object, whose "
+                    "scale subresource it may write");
   }
   if (settings.gateway) {
     findings.refuse(kReason, "spec.gateway", "no InferencePool is rendered yet; route to the Service");
   }
   if (settings.topology_key) {
-    findings.refuse(kReason, settings.topology_key->path, "is not rendered yet; use podTemplate with a nodeSelector or an affinity");
+    findings.refuse(kReason, settings.topology_key->path,
+                    "is not rendered yet; use podTemplate with a nodeSelector or an affinity");
   }
   if (settings.profile_policy && settings.profile_policy->value == crd::ProfilePolicy::kPinned) {
-    findings.notice("ProfileNotPinned", settings.profile_policy->path, "profiles are not pinned yet: a change of the profile reaches this object at once");
+    findings.notice("ProfileNotPinned", settings.profile_policy->path,
+                    "profiles are not pinned yet: a change of the profile reaches this object at once");
   }
 }
 

@@ -5,7 +5,8 @@
 
 namespace inference::render {
 
-/// Refuses every field of the API that is not rendered yet, by path and with what works instead: nothing asked for is silently ignored.
+/// Refuses every field of the API that is not rendered yet, by path and with what works instead: nothing asked for is
+/// silently ignored.
 void check_support(const Settings& settings, Findings& findings);
 
 }  // namespace inference::render
