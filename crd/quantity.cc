@@ -101,7 +101,7 @@ void shift(Parts& parts, int places) {
     const std::size_t count = std::min(static_cast<std::size_t>(-places), parts.whole.size() + kEnough);
     if (parts.whole.size() < count) parts.whole.insert(0, count - parts.whole.size(), '0');
     parts.fraction.insert(0, parts.whole, parts.whole.size() - count);
-    parts.whole.resize(parts.whole.size() - count);
+    parts.whole.erase(parts.whole.size() - count);
   }
 }
 
