@@ -8,6 +8,7 @@
 #include "cli/completion_command.h"
 #include "cli/explain_command.h"
 #include "cli/render_command.h"
+#include "cli/suggestions.h"
 #include "cli/validate_command.h"
 #include "cli/version_command.h"
 
@@ -33,10 +34,11 @@ constexpr auto kPathHelp =
     "Only what is at or under it: spec.replicas, /spec/replicas, spec.template.spec.containers[name=engine], after an "
     "optional object: "
     "Deployment/spec.replicas, Service/llama-70b/spec.ports";
-constexpr auto kCompletionHelp =
-    "Print a shell's completion script. For bash: source <(kubectl-inference completion bash). To complete `kubectl "
-    "inference` itself, "
-    "put an executable kubectl_complete-inference on the PATH that runs: kubectl-inference __complete \"$@\"";
+constexpr auto kCompletionFooter =
+    "For bash: source <(kubectl-inference completion bash)\n"
+    "To complete `kubectl inference` itself, put an executable file kubectl_complete-inference on the PATH:\n"
+    "  #!/bin/sh\n"
+    "  exec kubectl-inference __complete \"$@\"";
 
 /// The options of all commands as they were given.
 struct Arguments {
@@ -48,7 +50,8 @@ struct Arguments {
 
 void add_format(CLI::App& command, Arguments& arguments, const std::vector<std::string>& formats) {
   command.add_option("-o,--output", arguments.format, "Output format, " + formats.front() + " by default")
-      ->check(CLI::IsMember(formats));
+      ->check(CLI::IsMember(formats))
+      ->type_name("FORMAT");
 }
 
 void add_files(CLI::App& command, Arguments& arguments) {
@@ -72,14 +75,14 @@ void add_rendering(CLI::App& command, Arguments& arguments) {
   command.add_option("--cluster", arguments.workspace.cluster, kClusterHelp)
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"lws", "volcano", "native", "none"}));
+      ->check(CLI::IsMember({"lws", "volcano", "native", "none"}))
+      ->type_name("KIND");
 }
 
 /// The whole command line. `arguments` must outlive the app.
 std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   auto app = std::make_unique<CLI::App>(kDescription, "kubectl inference");
   app->require_subcommand(1);
-  app->footer(kFooter);
   app->set_version_flag("--version", "kubectl-inference " + version_text());
   app->get_formatter()->column_width(34);
 
@@ -101,11 +104,13 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   CLI::App* version = app->add_subcommand("version", "Print version, commit and the digest of the built-in templates");
   add_format(*version, arguments, {"text", "json"});
 
-  CLI::App* completion = app->add_subcommand("completion", kCompletionHelp);
+  CLI::App* completion = app->add_subcommand("completion", "Print a shell's completion script");
+  completion->footer(kCompletionFooter);
   completion->add_option("shell", arguments.shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL");
+  app->footer(kFooter);  // last, since subcommands inherit what is there when they are added
   return app;
 }
 
@@ -114,6 +119,17 @@ Outcome misuse(std::string_view message, const std::string& command) {
   return {.code = ExitCode::kMisuse,
           .out = "",
           .err = "error: " + escape_for_terminal(message) + "\nSee: kubectl inference" + of + " --help\n"};
+}
+
+/// The parser only says that a command is missing; "" when the first word is one, or an option.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with('-')) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::ranges::find(names, arguments.front()) != names.end()) return "";
+  const std::vector<std::string> close = nearest(arguments.front(), names, 1);
+  return "there is no command " + arguments.front() + (close.empty() ? "" : "; did you mean " + close.front() + "?");
 }
 
 std::string chosen_command(const CLI::App& app) {
@@ -153,6 +169,7 @@ Outcome run(std::vector<std::string> arguments) {
   // Not a subcommand: what follows is half a command line, which the parser would refuse.
   if (!arguments.empty() && arguments.front() == "__complete")
     return run_complete(*app, {arguments.begin() + 1, arguments.end()});
+  if (const std::string fault = unknown_command(*app, arguments); !fault.empty()) return misuse(fault, "");
   std::ranges::reverse(arguments);  // the parser takes them from the back
   try {
     app->parse(std::move(arguments));
