@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "crd/rules.h"
@@ -205,6 +206,34 @@ TEST(Decode, JudgesAMergedSpecByTheSameRules) {
   EXPECT_EQ(decoded.error(),
             (FieldErrors{{"spec.nodes", R"(must be an integer, not the string "2")"},
                          {"spec.rollout.maxUnavailable", "maxSurge and maxUnavailable can't both be 0"}}));
+}
+
+// Whatever stands where, it is a verdict and never an exception: the rules and readers meet every type in every place.
+TEST(Decode, SurvivesEveryTypeInEveryPlace) {
+  const Json good = named("everything at once").object;
+  const std::vector<Json> intruders = {nullptr,
+                                       true,
+                                       -1,
+                                       1e308,
+                                       std::numeric_limits<std::uint64_t>::max(),
+                                       "",
+                                       "\xff\x00",
+                                       Json::array({Json()}),
+                                       Json::object({{"name", 1}})};
+  std::set<std::string> places;
+  const Json flat = good.flatten();
+  for (const auto& [leaf, value] : flat.items()) {
+    for (Json::json_pointer place(leaf); !place.empty(); place.pop_back()) places.insert(place.to_string());
+  }
+  std::size_t refused = 0;
+  for (const std::string& place : places) {
+    for (const Json& intruder : intruders) {
+      Json object = good;
+      object[Json::json_pointer(place)] = intruder;
+      if (!decode_inference_deployment(object)) ++refused;
+    }
+  }
+  EXPECT_GT(refused, places.size() * 5);
 }
 
 TEST(Decode, RefusesAPodTemplateTooDeepForRecursion) {

@@ -13,8 +13,7 @@ Quantity parsed(std::string_view text) {
   return quantity.value_or(Quantity());
 }
 
-// The right-hand sides were taken from the API server: verdict_test.cc sends the same texts and compares what it
-// stores.
+// verdict_test.cc compares most of these with what the API server stores.
 TEST(Quantity, PrintsTheCanonicalFormOfKubernetes) {
   const struct {
     const char* text;

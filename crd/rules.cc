@@ -167,9 +167,10 @@ bool shared_memory_is_less(const Json& self) {
   return !memory || !shared || *shared < *memory;
 }
 
-bool is_positive(const Json& self) {
+bool is_an_amount_of_memory(const Json& self) {
+  static const Quantity limit = Quantity::parse("1Ei").value();
   const auto amount = quantity(text(self));
-  return !amount || *amount > Quantity();
+  return !amount || (*amount > Quantity() && *amount < limit);
 }
 
 bool rollout_can_move(const Json& self) {
@@ -216,8 +217,8 @@ constexpr Rule kRules[] = {
     {"spec.accelerator", "mig needs sharing MIG", mig_needs_sharing_mig},
     {"spec.accelerator", "claim needs mode DRA", claim_needs_dra},
     {"spec.resources", "sharedMemory must be less than memory, since /dev/shm counts as memory", shared_memory_is_less},
-    {"spec.resources.memory", "must be more than 0", is_positive},
-    {"spec.resources.sharedMemory", "must be more than 0", is_positive},
+    {"spec.resources.memory", "must be more than 0 and less than 1Ei", is_an_amount_of_memory},
+    {"spec.resources.sharedMemory", "must be more than 0 and less than 1Ei", is_an_amount_of_memory},
     {"spec.network.env[*]", kOneSource, env_has_one_source},
     {"spec.network.env[*]", kGloo, gloo_takes_one_interface},
     {"spec.network.env[*].valueFrom", kValueFrom, value_from_has_one_source},
