@@ -40,23 +40,24 @@ TEST(Fleet, TwoHundredModelsConvergeAndThenNothingIsWrittenNotEvenAfterARestart)
       count += condition(object, "Ready").starts_with("True/") ? 1 : 0;
     return count;
   };
-  ASSERT_TRUE(eventually([&] { return ready() == kModels; }, seconds{300})) << ready() << " of " << kModels << "\n"
-                                                                            << process->log().substr(0, 5000);
+  ASSERT_TRUE(eventually([&] { return ready() == kModels; }, seconds{600}, seconds{2}))
+      << ready() << " of " << kModels << "\n"
+      << process->log().substr(0, 5000);
 
   // Events may still be on their way for a moment; after that, silence.
   std::this_thread::sleep_for(seconds{3});
-  const auto before = cluster.operator_writes();
+  const auto before = cluster.operator_writes(fleet.name());
   EXPECT_GE(before.size(), std::size_t{kModels} * 5);
   std::this_thread::sleep_for(seconds{60});
-  const auto settled = cluster.operator_writes();
+  const auto settled = cluster.operator_writes(fleet.name());
   EXPECT_EQ(settled.size(), before.size()) << last(settled);
 
   EXPECT_EQ(process->stop(SIGTERM), 0);
   process = std::make_unique<OperatorProcess>(cluster);
-  ASSERT_TRUE(eventually([&] { return process->log().find("started workers") != std::string::npos; }))
+  ASSERT_TRUE(eventually([&] { return process->log().find("workers started") != std::string::npos; }))
       << process->log();
   std::this_thread::sleep_for(seconds{10});
-  const auto restarted = cluster.operator_writes();
+  const auto restarted = cluster.operator_writes(fleet.name());
   EXPECT_EQ(restarted.size(), settled.size()) << last(restarted);
   EXPECT_EQ(process->stop(SIGTERM), 0);
   cluster.remove_nodes(fleet.name());

@@ -49,8 +49,7 @@ TEST(LateInstall, LeaderWorkerSetIsTakenUpWhenItAppearsAndAGroupWithoutAGangSays
   }));
 
   bare.install_leader_worker_set();
-  EXPECT_TRUE(
-      eventually([&] { return condition(object(), "Ready") == "True/AllReplicasReady"; }, std::chrono::seconds{120}))
+  EXPECT_TRUE(eventually([&] { return condition(object(), "Ready") == "True/AllReplicasReady"; }))
       << object().dump(1) << process.log();
   EXPECT_EQ(object()["status"]["resolved"]["gang"], "None");
   EXPECT_NE(condition_message(object(), "Resolved").find("NotAGang"), std::string::npos)

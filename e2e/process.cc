@@ -106,11 +106,11 @@ std::string OperatorProcess::log() const {
   return text.str();
 }
 
-bool eventually(const std::function<bool()>& holds, std::chrono::seconds limit) {
+bool eventually(const std::function<bool()>& holds, std::chrono::seconds limit, std::chrono::milliseconds interval) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    std::this_thread::sleep_for(interval);
   }
   return true;
 }

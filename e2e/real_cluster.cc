@@ -133,13 +133,14 @@ void RealCluster::remove_nodes(const std::string& product) {
   must({"delete", "nodes", "-l", "nvidia.com/gpu.product=" + product, "--wait=false"});
 }
 
-std::vector<std::string> RealCluster::operator_writes() const {
+std::vector<std::string> RealCluster::operator_writes(const std::string& ns) const {
   std::ifstream file(folder_of(kubeconfig_) + "/audit.log");
   EXPECT_TRUE(file.is_open()) << "no audit log beside " << kubeconfig_;
   std::vector<std::string> writes;
   for (std::string line; std::getline(file, line);) {
     const Json event = Json::parse(line, nullptr, false);
     if (event.is_discarded() || event.value("stage", "") != "ResponseComplete") continue;
+    if (event.value("/objectRef/namespace"_json_pointer, "") != ns) continue;
     writes.push_back(event.value("verb", "") + " " + event.value("requestURI", ""));
   }
   return writes;

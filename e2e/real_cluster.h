@@ -55,9 +55,9 @@ class RealCluster {
   void add_nodes(const std::string& product, int first, int count, int gpus = 8);
   void remove_nodes(const std::string& product);
 
-  /// Writes by the operator's service account so far, from the API server's audit log: "patch leases/x" and the like,
+  /// Writes by the operator's service account in a namespace so far, from the API server's audit log: verb and URI,
   /// oldest first.
-  [[nodiscard]] std::vector<std::string> operator_writes() const;
+  [[nodiscard]] std::vector<std::string> operator_writes(const std::string& ns) const;
 
  private:
   std::string kubeconfig_;
@@ -98,9 +98,11 @@ class OperatorProcess {
   int pid_ = -1;
 };
 
-/// Calls `holds` until it is true, at most `limit`; whether it became true.
+/// Calls `holds` every `interval` until it is true, at most `limit`; whether it became true. The limit only ends what
+/// will never be: it is far above what a loaded machine needs.
 [[nodiscard]] bool eventually(const std::function<bool()>& holds,
-                              std::chrono::seconds limit = std::chrono::seconds{60});
+                              std::chrono::seconds limit = std::chrono::seconds{240},
+                              std::chrono::milliseconds interval = std::chrono::milliseconds{100});
 
 /// `True/AllReplicasReady`, or empty: a condition of an InferenceDeployment (null is allowed).
 [[nodiscard]] std::string condition(const Json& object, const std::string& type);
