@@ -50,9 +50,9 @@ class Renderer {
     // From here on every decision is made; only podTemplate can still be refused, since it is checked where it was
     // merged.
     if (choices_.sizing.nodes.value == 1) {
-      choices_.server = pod_values(PodRole::kServer);
+      server_ = pod_values(PodRole::kServer);
     } else {
-      choices_.server = pod_values(PodRole::kLeader);
+      server_ = pod_values(PodRole::kLeader);
       worker_ = pod_values(PodRole::kWorker);
     }
     if (!findings_.faults.empty()) return std::unexpected(findings_.to_refusal());
@@ -245,7 +245,7 @@ class Renderer {
           .name = {.value = meta_.name, .reason = identity("the owner's name")},
           .max_surge = c.rollout.max_surge,
           .max_unavailable = c.rollout.max_unavailable,
-          .pod = {.file = "pod.yaml", .values = c.server},
+          .pod = {.file = "pod.yaml", .values = std::move(server_)},
       };
       merge_pod_templates(add("deployment.yaml", meta, values), {"/spec/template"});
       return;
@@ -256,7 +256,7 @@ class Renderer {
         .size = c.sizing.nodes,
         .max_surge = c.rollout.max_surge,
         .max_unavailable = c.rollout.max_unavailable,
-        .leader = {.file = "pod.yaml", .values = c.server},
+        .leader = {.file = "pod.yaml", .values = std::move(server_)},
         .worker = {.file = "pod.yaml", .values = std::move(worker_)},
     };
     merge_pod_templates(add("leaderworkerset.yaml", meta, values),
@@ -310,6 +310,7 @@ class Renderer {
   const crd::ObjectMeta& meta_;
   Choices choices_;
   std::vector<NamedSetting> named_;
+  PodValues server_;  // a Deployment's, or the leader of a group
   PodValues worker_;
   Findings findings_;
   Findings unheard_;  // a worker's arguments repeat what the leader's said

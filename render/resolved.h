@@ -12,7 +12,6 @@
 #include "render/decide/rollout.h"
 #include "render/decide/sizing.h"
 #include "render/resolve.h"
-#include "render/values.h"
 
 namespace inference::render {
 
@@ -29,7 +28,6 @@ struct Choices {
   DrainChoice drain;  // of the pod that serves
   Probes probes;
   RolloutChoice rollout;
-  PodValues server;  // of the pod that serves
 };
 
 /// The effective spec in the shape of the user's, computed values included, for status.resolved.

@@ -38,6 +38,14 @@ std::string_view merge_key(std::string_view list) {
   return entry == kKeys.end() ? std::string_view() : entry->key;
 }
 
+/// What stands under a key, whatever shape the value around it has; null when nothing does.
+const Json& child(const Json& object, const char* key) {
+  static const Json kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
+}
+
 bool is_deletion(const Json& value) {
   return value.is_object() && value.contains(kDirective) && value[kDirective] == "delete";
 }
@@ -163,13 +171,13 @@ Json as_text(const Json& quantity) {
 
 /// Why the container would make the pod Burstable; empty when it would not.
 std::string burstable(const Json& container) {
-  const Json resources = container.value("resources", Json::object());
-  const Json limits = resources.is_object() ? resources.value("limits", Json::object()) : Json::object();
-  const Json requests = resources.is_object() ? resources.value("requests", Json::object()) : Json::object();
+  const Json& limits = child(child(container, "resources"), "limits");
+  const Json& requests = child(child(container, "resources"), "requests");
   for (const char* name : {"cpu", "memory"}) {
-    if (!limits.is_object() || !limits.contains(name)) return std::string("has no limit of ") + name;
-    if (requests.is_object() && requests.contains(name) &&
-        !equal_quantities(as_text(requests[name]), as_text(limits[name]))) {
+    const Json& limit = child(limits, name);
+    const Json& request = child(requests, name);
+    if (limit.is_null()) return std::string("has no limit of ") + name;
+    if (!request.is_null() && !equal_quantities(as_text(request), as_text(limit))) {
       return std::string("requests another amount of ") + name + " than its limit";
     }
   }
@@ -177,7 +185,7 @@ std::string burstable(const Json& container) {
 }
 
 void check_container(const Json& container, const std::string& list, Findings& findings) {
-  const Json name = container.value("name", Json());
+  const Json& name = child(container, "name");
   const std::string path = list + "[name=" + (name.is_string() ? name.get<std::string>() : name.dump()) + "]";
   const std::string fault = burstable(container);
   if (!fault.empty()) {
@@ -186,10 +194,9 @@ void check_container(const Json& container, const std::string& list, Findings& f
                         ": the pod would be Burstable and the engine would lose its exclusive CPUs; give limits of cpu "
                         "and memory, and no other requests");
   }
-  for (const Json& variable : container.value("env", Json::array())) {
-    if (!variable.is_object() || variable.value("name", Json()) != "GLOO_SOCKET_IFNAME") continue;
-    const Json value = variable.value("value", Json());
-    if (!value.is_string()) continue;
+  for (const Json& variable : child(container, "env")) {
+    const Json& value = child(variable, "value");
+    if (child(variable, "name") != "GLOO_SOCKET_IFNAME" || !value.is_string()) continue;
     const std::string& text = value.get_ref<const std::string&>();
     if (text.starts_with('^') || text.find(',') != std::string::npos) {
       findings.refuse("InvalidSpec", path + ".env[name=GLOO_SOCKET_IFNAME].value",
@@ -220,22 +227,21 @@ void check_pod_template(const Setting<Json>& patch, Findings& findings) {
 }
 
 void check_merged_pod(const Json& pod, std::int64_t grace_period, Findings& findings) {
-  const Json spec = pod.value("spec", Json::object());
+  const Json& spec = child(pod, "spec");
   bool has_engine = false;
   for (const char* list : {"containers", "initContainers"}) {
-    const Json containers = spec.value(list, Json::array());
-    for (const Json& container : containers.is_array() ? containers : Json::array()) {
-      if (!container.is_object()) continue;
+    const Json& containers = child(spec, list);
+    if (!containers.is_array()) continue;
+    for (const Json& container : containers) {
       check_container(container, std::string("spec.podTemplate.spec.") + list, findings);
-      has_engine =
-          has_engine || (list == std::string_view("containers") && container.value("name", Json()) == "engine");
+      has_engine = has_engine || (list == std::string_view("containers") && child(container, "name") == "engine");
     }
   }
   if (!has_engine) {
     findings.refuse("InvalidSpec", "spec.podTemplate.spec.containers", "the engine cannot be removed");
     return;
   }
-  const Json grace = spec.value("terminationGracePeriodSeconds", Json());
+  const Json& grace = child(spec, "terminationGracePeriodSeconds");
   if (!grace.is_number_integer() || grace.get<std::int64_t>() < grace_period) {
     findings.notice("ShortGracePeriod", "spec.podTemplate.spec.terminationGracePeriodSeconds",
                     "SIGKILL comes before the drain ends: " + std::to_string(grace_period) + " s are needed");
