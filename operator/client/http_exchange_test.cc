@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "base/fake_clock.h"
@@ -13,7 +14,11 @@ using namespace std::chrono_literals;
 
 class Sink : public ResponseSink {
  public:
-  void on_headers(int status, const Headers&) override { log += "headers " + std::to_string(status) + ";"; }
+  void on_headers(int status, const Headers&) override {
+    log += "headers " + std::to_string(status) + ";";
+    begun = true;
+    begun.notify_all();
+  }
   Next on_bytes(std::string_view bytes) override {
     log += "bytes " + std::to_string(bytes.size()) + ";";
     if (during_bytes) during_bytes();
@@ -21,7 +26,8 @@ class Sink : public ResponseSink {
   }
   void on_end(const HttpEnd&) override { log += "end;"; }
 
-  std::string log;
+  std::string log;  // only to be read when deliver() has returned, or on its thread
+  std::atomic<bool> begun{false};
   std::function<void()> during_bytes;
 };
 
@@ -59,7 +65,7 @@ TEST(HttpExchange, GivesUpWhenNothingMovesForTheIdleTime) {
   clock.advance(9s);
   ASSERT_TRUE(clock.wait_for_sleepers(1));
   exchange.headers(200, {});  // progress: the ten seconds begin anew
-  while (sink.log.empty()) std::this_thread::yield();
+  sink.begun.wait(false);
   ASSERT_TRUE(clock.wait_for_sleepers(1));
   clock.advance(9s);
   ASSERT_TRUE(clock.wait_for_sleepers(1));
