@@ -35,7 +35,7 @@ bench_start() {
 # Resident memory of the operator once 200 models are settled on the local cluster.
 bench_memory() {
   mkdir -p "$DEMO"
-  localcluster up --state "$ROOT/build/cluster/demo" --nodes 3 >/dev/null
+  localcluster up --name demo --nodes 10 >/dev/null
   # shellcheck disable=SC2034  # read by k in e2e/demo.sh
   KUBECTL=("$(local_kubectl "$ROOT/build/cluster/demo")" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
   trap 'demo_cleanup' EXIT

@@ -17,14 +17,15 @@ demo() {
   mkdir -p "$DEMO"
   exec 9>"$DEMO/.lock"
   flock -n 9 || die "another ./dev demo is running in this checkout (it holds build/demo/.lock)"
-  stop_operator  # of a demo that was killed, or kept
+  if operator_runs; then say "an earlier demo was killed or kept: stopping its operator"; fi
+  stop_operator
 
   build release kubectl-inference inference-operator
   if [[ -n $own_cluster ]]; then
     command -v kubectl >/dev/null || die "with your own cluster the demo uses your kubectl, and there is none on the PATH"
     KUBECTL=(kubectl ${context:+--context "$context"})
   else
-    localcluster up --state "$ROOT/build/cluster/demo" --nodes 10
+    localcluster up --name demo --nodes 10
     KUBECTL=("$(local_kubectl "$ROOT/build/cluster/demo")" --kubeconfig "$ROOT/build/cluster/demo/kubeconfig")
   fi
   # Whatever happens from here on, what the demo started is stopped, unless it succeeds and is to be kept.
@@ -42,7 +43,7 @@ demo() {
     trap - EXIT
     say "left running; look around with: ${KUBECTL[*]} -n $SAMPLE_NAMESPACE get idep,deploy,lws,pods"
     say "operator log: build/demo/operator.log; ./dev demo starts over${own_cluster:+; nothing was removed from your cluster}"
-    [[ -n $own_cluster ]] || say "stop all: kill $(cut -d' ' -f1 "$DEMO/operator.pid"); build/localcluster down --state build/cluster/demo"
+    [[ -n $own_cluster ]] || say "stop all: kill $(cut -d' ' -f1 "$DEMO/operator.pid"); build/localcluster down --name demo"
   fi
 }
 
@@ -92,7 +93,6 @@ stop_operator() {
   if operator_runs; then
     local pid waited=0
     read -r pid _ <"$DEMO/operator.pid"
-    say "stopping the operator of an earlier demo (pid $pid)"
     kill -TERM "$pid" 2>/dev/null || true
     while operator_runs && ((waited++ < 60)); do sleep 0.1; done
     operator_runs && kill -KILL "$pid" 2>/dev/null
@@ -135,6 +135,7 @@ show_result() {
 
 demo_cleanup() {
   trap - EXIT
+  say "stopping what the demo started (--keep leaves it running)"
   stop_operator
   if [[ -n ${DEMO_OWN_CLUSTER:-} ]]; then
     say "removing what this demo created in your cluster"
@@ -142,6 +143,6 @@ demo_cleanup() {
     [[ " ${DEMO_CREATED[*]:-} " != *" namespace "* ]] || k delete namespace "$SAMPLE_NAMESPACE" --wait=false >/dev/null 2>&1 || true
     [[ " ${DEMO_CREATED[*]:-} " != *" install "* ]] || k delete -k config/default --ignore-not-found --wait=false >/dev/null 2>&1 || true
   else
-    "$ROOT/build/localcluster" down --state "$ROOT/build/cluster/demo" >/dev/null || true
+    "$ROOT/build/localcluster" down --name demo >/dev/null || true
   fi
 }

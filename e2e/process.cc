@@ -62,8 +62,8 @@ OperatorProcess::OperatorProcess(const RealCluster& cluster, std::vector<std::st
   std::string log_file = "/tmp/inference-operator-log-XXXXXX";
   const int log_fd = mkstemp(log_file.data());
   log_file_ = log_file;
-  std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", cluster.operator_kubeconfig(), "--health-address",
-                                    "127.0.0.1:0"};
+  kubeconfig_ = cluster.operator_kubeconfig();
+  std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", kubeconfig_, "--health-address", "127.0.0.1:0"};
   words.insert(words.end(), flags.begin(), flags.end());
   auto arguments = pointers(words);
   pid_ = fork();
@@ -79,6 +79,7 @@ OperatorProcess::OperatorProcess(const RealCluster& cluster, std::vector<std::st
 OperatorProcess::~OperatorProcess() {
   if (pid_ > 0) (void)stop(SIGTERM);
   unlink(log_file_.c_str());
+  unlink(kubeconfig_.c_str());
 }
 
 bool OperatorProcess::running() const {

@@ -1,7 +1,7 @@
 #include "e2e/real_cluster.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -75,11 +75,9 @@ std::string RealCluster::operator_kubeconfig() const {
       {"users", {{{"name", "operator"}, {"user", {{"token", token.text.substr(0, token.text.find('\n'))}}}}}},
       {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "operator"}}}}}},
       {"current-context", "x"}};
-  static std::atomic<int> count = 0;
-  const std::string file =
-      folder_of(kubeconfig_) + "/operator-" + std::to_string(++count) + "-" + std::to_string(getpid()) + ".kubeconfig";
+  std::string file = "/tmp/inference-operator-kubeconfig-XXXXXX";  // mkstemp gives it mode 0600: there is a token in it
+  close(mkstemp(file.data()));
   std::ofstream(file) << text.dump();
-  chmod(file.c_str(), 0600);
   return file;
 }
 

@@ -41,6 +41,7 @@ class RealCluster {
   /// The same, and the test fails when it does.
   Output must(std::vector<std::string> arguments, const std::string& input = {}) const;
   /// A kubeconfig with a fresh token of the operator's service account: what it may do is config/rbac and nothing else.
+  /// The caller removes the file.
   [[nodiscard]] std::string operator_kubeconfig() const;
 
   /// Null when it is not there.
@@ -94,6 +95,7 @@ class OperatorProcess {
   [[nodiscard]] bool running() const;
 
  private:
+  std::string kubeconfig_;
   std::string log_file_;
   int pid_ = -1;
 };
