@@ -39,7 +39,7 @@ class ScriptedReconciler final : public Reconciler {
   }
   [[nodiscard]] bool wait_for_requests(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds{10}, [&] { return requests_.size() >= count; });
+    return changed_.wait_for(lock, seconds{60}, [&] { return requests_.size() >= count; });
   }
   [[nodiscard]] std::vector<Request> requests() {
     const std::scoped_lock lock(mutex_);
@@ -116,7 +116,7 @@ TEST_F(ControllerTest, BacksOffAfterErrorsAndForgetsThemAfterSuccess) {
   ASSERT_TRUE(clock_.wait_for_sleepers(1));
   EXPECT_EQ(controller_->queue().failures(kKey), 2u);
   healthy = true;
-  clock_.advance(milliseconds{10});
+  clock_.advance(milliseconds{60});
   ASSERT_TRUE(reconciler_->wait_for_requests(3));
   ASSERT_TRUE(clock_.wait_for_sleepers(1));
   EXPECT_EQ(controller_->queue().failures(kKey), 0u);

@@ -79,10 +79,10 @@ TEST(ApiListWatch, CarriesAnInformerThroughPagesEventsAndAnExpiredVersion) {
     changed.notify_all();
   });
   informer.start();
-  EXPECT_TRUE(informer.wait_for_sync(clock.now() + std::chrono::seconds{10}, {}));
+  EXPECT_TRUE(informer.wait_for_sync(clock.now() + std::chrono::seconds{60}, {}));
   {
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds{10}, [&] { return heard.size() >= 5; }));
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds{60}, [&] { return heard.size() >= 5; }));
     EXPECT_EQ(heard, (Lines{"+a", "+b", "+c", "-a", "-c"}));
   }
   EXPECT_EQ(informer.lister().size(), 1u);

@@ -30,7 +30,7 @@ class NotingReconciler final : public Reconciler {
   }
   bool wait_for(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds{10}, [&] { return names_.size() >= count; });
+    return changed_.wait_for(lock, seconds{60}, [&] { return names_.size() >= count; });
   }
   [[nodiscard]] bool too_early() {
     const std::scoped_lock lock(mutex_);

@@ -26,6 +26,7 @@ class RecorderTest : public testing::Test {
   Metrics metrics_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::size_t awaited_ = 0;    // guarded by mutex_: one wake-up in all, not one a write
   std::vector<Json> written_;  // guarded by mutex_
   std::function<std::expected<void, client::ApiError>(std::stop_token)> server_ = [](std::stop_token) {
     return std::expected<void, client::ApiError>{};
@@ -35,7 +36,7 @@ class RecorderTest : public testing::Test {
                        {
                          const std::scoped_lock lock(mutex_);
                          written_.push_back(event);
-                         changed_.notify_all();
+                         if (written_.size() == awaited_) changed_.notify_all();
                        }
                        return server_(stop);
                      },
@@ -47,7 +48,8 @@ class RecorderTest : public testing::Test {
   std::vector<Json> written(std::size_t count) {
     {
       std::unique_lock lock(mutex_);
-      EXPECT_TRUE(changed_.wait_for(lock, seconds{10}, [&] { return written_.size() >= count; }));
+      awaited_ = count;
+      EXPECT_TRUE(changed_.wait_for(lock, seconds{60}, [&] { return written_.size() >= count; }));
     }
     EXPECT_TRUE(clock_.wait_for_sleepers(1));
     const std::scoped_lock lock(mutex_);

@@ -39,10 +39,10 @@ class ScriptedListWatch final : public ListWatch {
     const std::scoped_lock lock(mutex_);
     return calls_;
   }
-  /// Waits (in real time, at most 10 s) until `count` calls have come.
+  /// Waits (in real time, at most a minute) until `count` calls have come.
   [[nodiscard]] bool wait_for_calls(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return calls_.size() >= count; });
+    return changed_.wait_for(lock, std::chrono::seconds{60}, [&] { return calls_.size() >= count; });
   }
 
   [[nodiscard]] ListAnswer list(const std::string& continue_token, std::stop_token stop) override {
