@@ -309,23 +309,33 @@ class ViewBuffer final : public std::streambuf {
   }
 };
 
-/// yaml-cpp takes a second document without `---` (`{}{}`, or a mapping after a list); YAML does not.
-bool is_separated(std::string_view text, std::size_t document_line) {
-  std::vector<std::string_view> lines;
-  for (std::size_t begin = 0; begin <= text.size() && lines.size() < document_line;) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+/// yaml-cpp takes a second document without `---` (`{}{}`, or a mapping after a list); YAML does not. Asked once for
+/// each document after the first, in their order: it goes through the text only once, however many documents there are.
+class Separators {
+ public:
+  explicit Separators(std::string_view text) : text_(text) {}
+
+  /// Whether the document whose first line is `line` (1-based) begins with `---` or follows a `...`.
+  bool precede(std::size_t line) {
+    for (; line_ < line; ++line_) begin_ = std::min(text_.find('\n', begin_), text_.size() - 1) + 1;
+    if (text_.substr(begin_).starts_with("---")) return true;
+    std::size_t end = begin_;
+    while (end > 0) {
+      const std::size_t before = end < 2 ? std::string_view::npos : text_.rfind('\n', end - 2);
+      const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+      const std::string_view content = text_.substr(begin, end - 1 - begin);
+      if (content.find_first_not_of(" \t") != std::string_view::npos && !content.starts_with('#'))
+        return content.starts_with("...");
+      end = begin;
+    }
+    return false;
   }
-  if (lines.size() < document_line) return true;
-  if (lines.back().starts_with("---")) return true;
-  lines.pop_back();
-  while (!lines.empty() &&
-         (lines.back().find_first_not_of(" \t") == std::string_view::npos || lines.back().starts_with('#'))) {
-    lines.pop_back();
-  }
-  return !lines.empty() && lines.back().starts_with("...");
-}
+
+ private:
+  std::string_view text_;
+  std::size_t line_ = 1;
+  std::size_t begin_ = 0;  // of line_
+};
 
 std::expected<std::vector<YamlNode>, YamlError> parse(std::string_view text, const YamlLimits& limits) {
   std::vector<YamlNode> documents;
@@ -334,8 +344,9 @@ std::expected<std::vector<YamlNode>, YamlError> parse(std::string_view text, con
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
     EventCollector collector(limits);
+    Separators separators(text);
     for (bool first = true; parser.HandleNextDocument(collector); first = false) {
-      if (!first && !is_separated(text, collector.document_line())) {
+      if (!first && !separators.precede(collector.document_line())) {
         return std::unexpected(YamlError{
             .message = "this follows the end of a document: look at the indentation, or put --- between documents",
             .line = collector.document_line(),

@@ -170,6 +170,12 @@ TEST(YamlReader, AcceptsAByteOrderMarkAndEveryLineBreak) {
   EXPECT_EQ(error_of("a: 1\r\nb: [\r\n").line, 3U);
 }
 
+std::string repeated(std::string_view part, std::size_t times) {
+  std::string text;
+  for (std::size_t i = 0; i < times; ++i) text += part;
+  return text;
+}
+
 struct Refusal {
   std::string text;
   std::size_t line;
@@ -229,14 +235,11 @@ TEST(YamlReader, TakesDirectivesAndDocumentEnds) {
   const auto documents = read_yaml_documents("a: 1\n...\n# note\nb: 2\n");
   ASSERT_TRUE(documents) << documents.error().message;
   EXPECT_EQ(documents->size(), 2U);
+  EXPECT_EQ(read_yaml_documents("a: 1\n...\nb: 2\n---\nc: 3\n--- # note\nd: 4\n...\n\n  \n# x\ne: 5\n")->size(), 5U);
+  EXPECT_EQ(error_of("a: 1\n...\nb: 2\n---\n- c\nd: 4\n").line, 6U);
+  EXPECT_TRUE(read_yaml_documents(repeated("---\n", 100'000))->empty()) << "in time linear in the documents";
   EXPECT_TRUE(read_yaml_documents("")->empty());
   EXPECT_TRUE(read_yaml_documents("\n# only a comment\n---\n---\n~\n")->empty());
-}
-
-std::string repeated(std::string_view part, std::size_t times) {
-  std::string text;
-  for (std::size_t i = 0; i < times; ++i) text += part;
-  return text;
 }
 
 TEST(YamlReader, BoundsSizeDepthAndNodes) {
