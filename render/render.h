@@ -24,8 +24,9 @@ class Explanations;
 /// to the CLI by flags.
 struct ClusterFacts {
   bool leader_worker_set = false;  // leaderworkerset.x-k8s.io/v1
-  /// scheduling.k8s.io/v1beta1 PodGroup is served, a dry-run pod kept its schedulingGroup, and the admission policy of
-  /// config/gang is installed: any one missing and pods are scheduled one by one without a word.
+  /// scheduling.k8s.io/v1beta1 PodGroup is served (which the API server only does when it keeps a pod's
+  /// schedulingGroup) and the admission policy of config/gang is installed: either missing and pods are scheduled one
+  /// by one without a word.
   bool native_gang = false;
   bool volcano = false;  // scheduling.volcano.sh/v1beta1 PodGroup
   /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served.

@@ -49,10 +49,12 @@ Traced<Gang> automatic(const Settings& settings, const ClusterFacts& cluster, st
   if (!kept && cluster.native_gang)
     return chosen(settings, Gang::kNative, "the cluster's own scheduler places PodGroups whole");
   if (!kept && cluster.volcano) return chosen(settings, Gang::kVolcano, "the cluster has Volcano");
-  findings.notice("NotAGang", settings.gang.path,
-                  std::string("pods of a group are placed one by one: a group may hold GPUs without being complete. ") +
-                      (kept ? "The groups run so; name Native or Volcano to recreate them as gangs."
-                            : "The cluster serves neither native PodGroups with our admission policy nor Volcano."));
+  const char* because = "The cluster serves neither native PodGroups with our admission policy nor Volcano.";
+  if (cluster.offline) because = "No cluster was asked what it serves, so none is assumed.";
+  if (kept) because = "The groups run so; name Native or Volcano to recreate them as gangs.";
+  findings.notice(
+      "NotAGang", settings.gang.path,
+      std::string("pods of a group are placed one by one: a group may hold GPUs without being complete. ") + because);
   return chosen(
       settings, Gang::kNone,
       kept ? "kept: the groups run without a gang" : "the cluster serves neither native PodGroups nor Volcano");
