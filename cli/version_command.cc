@@ -1,21 +1,19 @@
 #include "cli/version_command.h"
 
-#include "cli/build_info.h"
+#include "base/version.h"
 #include "render/template_set.h"
 
 namespace inference::cli {
 
 std::string version_text() {
-  const BuildInfo info = build_info();
-  return std::string(info.version) + " (commit " + std::string(info.commit) + ")";
+  return std::string(version()) + " (commit " + std::string(git_commit()) + ")";
 }
 
 Outcome run_version(OutputFormat format) {
-  const BuildInfo info = build_info();
   const std::string_view templates = render::TemplateSet::embedded().digest();
   if (format == OutputFormat::kJson) {
     return {.code = ExitCode::kOk,
-            .out = Json{{"version", info.version}, {"commit", info.commit}, {"templates", templates}}.dump(2) + "\n",
+            .out = Json{{"version", version()}, {"commit", git_commit()}, {"templates", templates}}.dump(2) + "\n",
             .err = ""};
   }
   return {.code = ExitCode::kOk,
