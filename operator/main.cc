@@ -104,11 +104,7 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   auto api = client::ApiClient::make(*config, clock, std::move(options));
   if (!api) return std::unexpected(api.error().message);
 
-  const auto write_event = [&api](const Json& event, std::stop_token writing) -> std::expected<void, client::ApiError> {
-    const auto written = (*api)->apply(client::resources::kEvent, event, {.force = client::Force::kYes}, writing);
-    return written ? std::expected<void, client::ApiError>() : std::unexpected(written.error());
-  };
-  runtime::Recorder recorder({.instance = instance_name()}, write_event, metrics, clock, random);
+  runtime::Recorder recorder({.instance = instance_name()}, runtime::event_writer(**api), metrics, clock, random);
   const runtime::Surroundings surroundings{**api, metrics, recorder, clock, random};
   runtime::ManagerOptions manager_options;
   if (flags.health_address != "off") manager_options.health_address = flags.health_address;
@@ -118,7 +114,13 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   log::info(
       "starting",
       {{"version", std::string(version())}, {"server", config->server}, {"workers", std::to_string(flags.workers)}});
-  return manager.run(stop);
+  auto ended = manager.run(stop);
+  if (!ended) {
+    // A thread may still hang in a call, and leaving this function would wait for it.
+    log::error("stopped by a fault", {{"error", ended.error()}});
+    std::_Exit(1);
+  }
+  return ended;
 }
 
 }  // namespace
@@ -138,11 +140,9 @@ int main(int argc, char** argv) {
   try {
     const auto ended = run(flags, signals.token());
     if (ended) return 0;
-    log::error("stopped by a fault", {{"error", ended.error()}});
-    // A thread may still hang in a call: leave without waiting for it.
-    std::_Exit(1);
+    log::error("cannot start", {{"error", ended.error()}});
   } catch (const std::exception& error) {
     log::error("stopped by an unexpected exception", {{"error", error.what()}});
-    std::_Exit(1);
   }
+  return 1;
 }
