@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/chrono.h>
 
+#include <utility>
+
 namespace inference {
 
 TimePoint SystemClock::now() const {
