@@ -244,7 +244,9 @@ std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(cons
   if (!errors.empty()) return std::unexpected(std::move(errors));
   Json spec = member(object, "spec");
   drop_nulls(*inference_deployment_schema().property("spec"), spec);
-  return InferenceDeployment{.metadata = read_metadata(object), .spec = read_spec(spec), .spec_json = std::move(spec)};
+  InferenceDeploymentSpec decoded = read_spec(spec);
+  return InferenceDeployment{
+      .metadata = read_metadata(object), .spec = std::move(decoded), .spec_json = std::move(spec)};
 }
 
 std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object) {

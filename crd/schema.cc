@@ -43,10 +43,10 @@ std::string child_scope(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : scope + "." + name;
 }
 
-std::vector<std::pair<std::string, Schema>> compile_properties(const Json& properties, const std::string& scope) {
-  std::vector<std::pair<std::string, Schema>> result;
+std::vector<Property> compile_properties(const Json& properties, const std::string& scope) {
+  std::vector<Property> result;
   for (const auto& [name, child] : properties.items())
-    result.emplace_back(name, compile_schema(child, child_scope(scope, name)));
+    result.push_back({name, compile_schema(child, child_scope(scope, name))});
   return result;
 }
 
@@ -114,8 +114,8 @@ Schema compile_object(std::string_view crd) {
 
 const Schema* Schema::property(std::string_view name) const {
   const auto found =
-      std::ranges::lower_bound(properties, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
-  return found != properties.end() && found->first == name ? &found->second : nullptr;
+      std::ranges::lower_bound(properties, name, {}, [](const auto& entry) { return std::string_view(entry.name); });
+  return found != properties.end() && found->name == name ? &found->schema : nullptr;
 }
 
 const Schema* Schema::child(std::string_view name) const {

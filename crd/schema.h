@@ -14,6 +14,8 @@
 
 namespace inference::crd {
 
+struct Property;
+
 /// One node of a structural schema (apiextensions.k8s.io/v1), compiled from the CRD's own text: the API server and we
 /// judge by the same data. Immutable, safe to share between threads.
 struct Schema {
@@ -26,8 +28,8 @@ struct Schema {
 
   Type type = Type::kAny;
   bool preserves_unknown_fields = false;
-  std::vector<std::pair<std::string, Schema>> properties;  // ordered by name
-  std::unique_ptr<Schema> additional_properties;           // null: other fields are unknown fields
+  std::vector<Property> properties;               // ordered by name
+  std::unique_ptr<Schema> additional_properties;  // null: other fields are unknown fields
   std::unique_ptr<Schema> items;
   std::vector<std::string> required;
   std::vector<std::string> enumeration;    // empty: anything goes
@@ -45,6 +47,12 @@ struct Schema {
   [[nodiscard]] const Schema* property(std::string_view name) const;
   /// What a field of this name is checked by: its property, else additional_properties; null for an unknown field.
   [[nodiscard]] const Schema* child(std::string_view name) const;
+};
+
+/// One named field of an object.
+struct Property {
+  std::string name;
+  Schema schema;
 };
 
 /// Compiles an openAPIV3Schema whose place is `scope` (see Rule::scope). Throws std::logic_error on a keyword that the

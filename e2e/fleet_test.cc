@@ -21,7 +21,7 @@ std::string last(const std::vector<std::string>& writes) {
 
 TEST(Fleet, TwoHundredModelsConvergeAndThenNothingIsWrittenNotEvenAfterARestart) {
   RealCluster& cluster = RealCluster::instance();
-  const Namespace fleet(cluster, "fleet");
+  Namespace fleet(cluster, "fleet");
   cluster.add_nodes(fleet.name(), 0, 3, 100);
   auto process = std::make_unique<OperatorProcess>(cluster);
 
@@ -60,6 +60,7 @@ TEST(Fleet, TwoHundredModelsConvergeAndThenNothingIsWrittenNotEvenAfterARestart)
   const auto restarted = cluster.operator_writes(fleet.name());
   EXPECT_EQ(restarted.size(), settled.size()) << last(restarted);
   EXPECT_EQ(process->stop(SIGTERM), 0);
+  fleet.remove();
   cluster.remove_nodes(fleet.name());
 }
 

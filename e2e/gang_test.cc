@@ -22,6 +22,7 @@ class GangTest : public testing::Test {
   }
   void TearDown() override {
     if (HasFailure()) std::cerr << process_->log().substr(0, 20000);
+    namespace_.remove();
     cluster_.remove_nodes(product());
   }
   [[nodiscard]] std::string product() const { return namespace_.name(); }

@@ -151,7 +151,13 @@ Namespace::Namespace(RealCluster& cluster, const std::string& prefix) : cluster_
 }
 
 Namespace::~Namespace() {
-  (void)cluster_.kubectl({"delete", "namespace", name_, "--wait=false"});
+  remove();
+}
+
+void Namespace::remove() {
+  if (removed_) return;
+  removed_ = true;
+  cluster_.must({"delete", "namespace", name_, "--timeout=240s"});
 }
 
 namespace {

@@ -67,7 +67,8 @@ class RealCluster {
   std::unique_ptr<client::ApiClient> api_;
 };
 
-/// A namespace of its own for one test, deleted at its end.
+/// A namespace of its own for one test, deleted at its end with all that is in it: what is left behind keeps an
+/// operator of the next test busy.
 class Namespace {
  public:
   Namespace(RealCluster& cluster, const std::string& prefix);
@@ -75,9 +76,13 @@ class Namespace {
   Namespace(const Namespace&) = delete;
   Namespace& operator=(const Namespace&) = delete;
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Deletes it now and waits until it is gone. To be called before its nodes are removed: a pod whose node is gone
+  /// stays for a minute.
+  void remove();
 
  private:
   RealCluster& cluster_;
+  bool removed_ = false;
   std::string name_;
 };
 

@@ -43,6 +43,7 @@ class RolloutOnAFullCluster : public ReportedCases {
  protected:
   void TearDown() override {
     ReportedCases::TearDown();
+    namespace_.remove();
     cluster_.remove_nodes(ns());
   }
   [[nodiscard]] Json one_gpu_each(std::int64_t replicas, std::int64_t max_model_len,

@@ -73,7 +73,7 @@ TEST(Verdict, OnQuantitiesIsThatOfQuantity) {
         RealCluster::instance().api().create(client::resources::kPod, pod, {.dry_run = client::DryRun::kAll}, {});
     ASSERT_TRUE(answer.has_value()) << text << ": " << answer.error().to_string();
     EXPECT_EQ(crd::Quantity::parse(text).value().to_string(),
-              answer->at("/spec/containers/0/resources/limits/memory"_json_pointer))
+              answer->at("/spec/containers/0/resources/limits/memory"_json_pointer).get<std::string>())
         << text;
   }
 }
