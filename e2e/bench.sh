@@ -6,7 +6,7 @@ readonly BENCH_MODELS=200
 bench() {
   local bin=$ROOT/build/release/bin
   printf 'cores                       %s\n' "$(nproc)"
-  "$bin/render_bench"
+  "$bin/render_bench" render/golden/single-node-vllm/input.yaml render/golden/native-gang/input.yaml
   bench_start "$bin/kubectl-inference"
   local program
   for program in inference-operator kubectl-inference; do

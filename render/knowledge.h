@@ -16,6 +16,10 @@
 
 namespace inference::render {
 
+/// Whether anybody will read the reasons. Those of arguments and variables are long texts, and would be a fifth of the
+/// time of a rendering that nobody wants explained.
+enum class Detail { kValuesOnly, kWithReasons };
+
 /// A constant of a data file, with its reason: what a rule takes from it stays explained.
 template <typename T>
 struct Fact {

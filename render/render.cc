@@ -42,6 +42,7 @@ class Renderer {
         templates_(templates),
         knowledge_(knowledge),
         explain_(explain),
+        detail_(explain == nullptr ? Detail::kValuesOnly : Detail::kWithReasons),
         meta_(input.deployment.metadata) {}
 
   std::expected<Rendered, Refusal> run() {
@@ -96,7 +97,7 @@ class Renderer {
           "more than one node needs LeaderWorkerSet (leaderworkerset.x-k8s.io/v1), which the cluster does not serve");
     }
     if (c.engine.facts == nullptr) return;
-    c.drain = decide_drain(s, *c.engine.facts, PodRole::kServer, rules);
+    c.drain = decide_drain(s, *c.engine.facts, PodRole::kServer, rules, detail_);
     c.probes = decide_probes(s, *c.engine.facts, rules);
     c.rollout = decide_rollout(s, c.sizing, c.drain.grace_period.value, rules, findings_);
     named_ = named_settings(s, meta_.name, *c.engine.facts, c.sizing, c.resources, c.model, rules);
@@ -128,14 +129,18 @@ class Renderer {
                             .reason = c.settings.priority_class->reason("priority_class")};
     }
     pod.dns_policy = c.network.dns_policy;
-    DrainChoice drain = decide_drain(c.settings, facts, role, knowledge_.rules);
+    // The pod that serves has its drain decided already, since the rollout's deadline follows from it.
+    DrainChoice drain = role == PodRole::kWorker ? decide_drain(c.settings, facts, role, knowledge_.rules, detail_)
+                                                 : DrainChoice{.grace_period = c.drain.grace_period,
+                                                               .environment = std::move(choices_.drain.environment)};
     pod.grace_period = std::move(drain.grace_period);
     add_placement(pod);
     pod.image = c.engine.image;
     if (facts.command)
       pod.command = {.value = facts.command->value,
                      .reason = facts.command->reason("engine_command", {c.settings.engine_name.path})};
-    pod.args = engine_arguments(c.engine, role, named_, c.settings, role == PodRole::kWorker ? unheard_ : findings_);
+    pod.args =
+        engine_arguments(c.engine, role, named_, c.settings, role == PodRole::kWorker ? unheard_ : findings_, detail_);
     if (role != PodRole::kWorker) check_user_arguments(c.engine, pod.args, c.settings, findings_);
     pod.env = to_holes(environment(role, std::move(drain.environment)));
     pod.resources = c.resources.list;
@@ -178,7 +183,7 @@ class Renderer {
   /// Later entries win by name: data files, the network, the drain hook, then the user.
   std::vector<EnvironmentEntry> environment(PodRole role, std::vector<EnvironmentEntry> drain) const {
     const Choices& c = choices_;
-    std::vector<EnvironmentEntry> all = engine_environment(c.engine, role, named_, knowledge_);
+    std::vector<EnvironmentEntry> all = engine_environment(c.engine, role, named_, knowledge_, detail_);
     override_environment(all, c.network.environment);
     override_environment(all, std::move(drain));
     for (const auto* list : {&c.settings.network_env, &c.settings.engine_env}) {
@@ -307,6 +312,7 @@ class Renderer {
   const TemplateSet& templates_;
   const Knowledge& knowledge_;
   Explanations* explain_;
+  Detail detail_;
   const crd::ObjectMeta& meta_;
   Choices choices_;
   std::vector<NamedSetting> named_;

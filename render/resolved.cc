@@ -27,34 +27,35 @@ Json serving(const Settings& settings) {
 
 Json resolved_spec(const Choices& choices) {
   const Settings& settings = choices.settings;
-  Json resolved = {
-      {"model", {{"path", choices.model.path.value}}},
-      {"parallelism", {{"tensor", choices.sizing.tensor.value}, {"pipeline", choices.sizing.pipeline.value}}},
-      {"nodes", choices.sizing.nodes.value},
-      {"replicas", choices.sizing.replicas.value},
-      {"gpusPerPod", choices.sizing.gpus_per_pod.value},
-      {"engine",
-       {{"name", choices.engine.facts->name},
-        {"image", choices.engine.image.value},
-        {"port", choices.engine.facts->port.value}}},
-      {"accelerator", {{"resourceName", settings.resource_name.value}}},
-      {"resources",
-       {{"cpu", choices.resources.cpu.value},
-        {"memory", choices.resources.memory.value},
-        {"sharedMemory", choices.resources.shared_memory.value},
-        {"threads", choices.resources.threads.value}}},
-      {"startup", {{"timeoutSeconds", settings.startup_timeout.value}}},
-      {"drain", {{"timeoutSeconds", settings.drain_timeout.value}}},
-      {"terminationGracePeriodSeconds", choices.drain.grace_period.value},
-      {"rollout",
-       {{"maxSurge", choices.rollout.max_surge.value},
-        {"maxUnavailable", choices.rollout.max_unavailable.value},
-        {"progressDeadlineSeconds", choices.rollout.progress_deadline.value}}},
-      {"disruption", {{"maxUnavailable", settings.disruption.value}}},
-      {"gang", to_string(choices.gang.gang.value)},
-      {"gangReason", choices.gang.gang.reason.text},
-      {"service", choices.names.service},
-  };
+  // Key by key and not from initializer lists, which nlohmann::json copies level by level: every reconcile comes by
+  // here.
+  Json resolved = Json::object();
+  resolved["model"]["path"] = choices.model.path.value;
+  resolved["parallelism"]["tensor"] = choices.sizing.tensor.value;
+  resolved["parallelism"]["pipeline"] = choices.sizing.pipeline.value;
+  resolved["nodes"] = choices.sizing.nodes.value;
+  resolved["replicas"] = choices.sizing.replicas.value;
+  resolved["gpusPerPod"] = choices.sizing.gpus_per_pod.value;
+  resolved["engine"]["name"] = choices.engine.facts->name;
+  resolved["engine"]["image"] = choices.engine.image.value;
+  resolved["engine"]["port"] = choices.engine.facts->port.value;
+  resolved["accelerator"]["resourceName"] = settings.resource_name.value;
+  Json& resources = resolved["resources"];
+  resources["cpu"] = choices.resources.cpu.value;
+  resources["memory"] = choices.resources.memory.value;
+  resources["sharedMemory"] = choices.resources.shared_memory.value;
+  resources["threads"] = choices.resources.threads.value;
+  resolved["startup"]["timeoutSeconds"] = settings.startup_timeout.value;
+  resolved["drain"]["timeoutSeconds"] = settings.drain_timeout.value;
+  resolved["terminationGracePeriodSeconds"] = choices.drain.grace_period.value;
+  Json& rollout = resolved["rollout"];
+  rollout["maxSurge"] = choices.rollout.max_surge.value;
+  rollout["maxUnavailable"] = choices.rollout.max_unavailable.value;
+  rollout["progressDeadlineSeconds"] = choices.rollout.progress_deadline.value;
+  resolved["disruption"]["maxUnavailable"] = settings.disruption.value;
+  resolved["gang"] = to_string(choices.gang.gang.value);
+  resolved["gangReason"] = choices.gang.gang.reason.text;
+  resolved["service"] = choices.names.service;
   if (!choices.engine.version_text.empty()) resolved["engine"]["version"] = choices.engine.version_text;
   put(resolved["accelerator"], "product", settings.product);
   if (Json neutral = serving(settings); !neutral.empty()) resolved["serving"] = std::move(neutral);

@@ -1,6 +1,7 @@
 #include "render/decide/drain.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace inference::render {
@@ -11,64 +12,75 @@ std::string seconds(std::int64_t count) {
   return std::to_string(count) + " s";
 }
 
-void add(std::vector<EnvironmentEntry>& environment, const char* name, std::string value, Reason reason) {
-  environment.push_back(constant_entry(name, std::move(value), std::move(reason)));
-}
-void add_if_any(std::vector<EnvironmentEntry>& environment, const char* name, const Fact<std::string>& fact) {
-  if (!fact.value.empty()) add(environment, name, fact.value, fact.reason("drain_hook"));
-}
+/// A reason that no data file holds.
+struct Said {
+  const char* text;
+  std::string_view source;
+  [[nodiscard]] Reason reason(std::string_view rule) const {
+    return {.rule = std::string(rule), .text = text, .inputs = {}, .source = std::string(source)};
+  }
+};
+
+/// Collects what the hook is told. A reason is anything with `reason(rule)`.
+class HookEnvironment {
+ public:
+  explicit HookEnvironment(Detail detail) : detail_(detail) { entries_.reserve(10); }
+  template <typename Why>
+  void add(const char* name, std::string value, const Why& why) {
+    entries_.push_back(
+        constant_entry(name, std::move(value), detail_ == Detail::kWithReasons ? why.reason("drain_hook") : Reason()));
+  }
+  void add_if_any(const char* name, const Fact<std::string>& fact) {
+    if (!fact.value.empty()) add(name, fact.value, fact);
+  }
+  void add(const char* name, const Fact<std::string>& fact) { add(name, fact.value, fact); }
+  void add(const char* name, const Fact<std::int64_t>& fact) { add(name, std::to_string(fact.value), fact); }
+  [[nodiscard]] std::vector<EnvironmentEntry> take() { return std::move(entries_); }
+
+ private:
+  Detail detail_;
+  std::vector<EnvironmentEntry> entries_;
+};
 
 /// The hook of a pod that serves: wait for the proxies, then for idleness.
 std::vector<EnvironmentEntry> server_environment(const Settings& settings, const EngineFacts& engine,
-                                                 const RuleConstants& rules) {
-  std::vector<EnvironmentEntry> environment;
-  add(environment, "DRAIN_MODE", engine.drain.mode.value, engine.drain.mode.reason("drain_hook"));
-  add(environment, "DRAIN_PORT", std::to_string(engine.port.value), engine.port.reason("drain_hook"));
-  add(environment, "DRAIN_HEALTH_PATH", engine.startup.path,
-      {.rule = "drain_hook",
-       .text = "whether the port is served at all",
-       .inputs = {},
-       .source = engine.startup.source});
-  add_if_any(environment, "DRAIN_LOAD_PATH", engine.drain.load_path);
-  add_if_any(environment, "DRAIN_METRICS_PATH", engine.drain.metrics_path);
-  add_if_any(environment, "DRAIN_GAUGES", engine.drain.gauges);
-  add_if_any(environment, "DRAIN_POST_PATH", engine.drain.post_path);
-  add(environment, "DRAIN_WAIT_SECONDS", std::to_string(rules.propagation_wait.value),
-      rules.propagation_wait.reason("drain_hook"));
-  add(environment, "DRAIN_TIMEOUT_SECONDS", std::to_string(settings.drain_timeout.value),
-      settings.drain_timeout.reason("drain_hook"));
-  add(environment, "DRAIN_IDLE_SECONDS", std::to_string(engine.drain.idle_seconds.value),
-      engine.drain.idle_seconds.reason("drain_hook"));
-  return environment;
+                                                 const RuleConstants& rules, Detail detail) {
+  HookEnvironment hook(detail);
+  hook.add("DRAIN_MODE", engine.drain.mode);
+  hook.add("DRAIN_PORT", engine.port);
+  hook.add("DRAIN_HEALTH_PATH", engine.startup.path, Said{"whether the port is served at all", engine.startup.source});
+  hook.add_if_any("DRAIN_LOAD_PATH", engine.drain.load_path);
+  hook.add_if_any("DRAIN_METRICS_PATH", engine.drain.metrics_path);
+  hook.add_if_any("DRAIN_GAUGES", engine.drain.gauges);
+  hook.add_if_any("DRAIN_POST_PATH", engine.drain.post_path);
+  hook.add("DRAIN_WAIT_SECONDS", rules.propagation_wait);
+  hook.add("DRAIN_TIMEOUT_SECONDS", std::to_string(settings.drain_timeout.value), settings.drain_timeout);
+  hook.add("DRAIN_IDLE_SECONDS", engine.drain.idle_seconds);
+  return hook.take();
 }
 
 /// The hook of a worker: stay while the leader serves, and at most until the leader's own end.
 std::vector<EnvironmentEntry> worker_environment(const EngineFacts& engine, const RuleConstants& rules,
-                                                 const Traced<std::int64_t>& leader_grace) {
-  std::vector<EnvironmentEntry> environment;
-  add(environment, "DRAIN_MODE", engine.drain.workers.value, engine.drain.workers.reason("drain_hook"));
+                                                 const Traced<std::int64_t>& leader_grace, Detail detail) {
+  HookEnvironment hook(detail);
+  hook.add("DRAIN_MODE", engine.drain.workers);
   if (engine.drain.workers.value == "wait") {
-    add(environment, "DRAIN_WAIT_SECONDS", std::to_string(rules.propagation_wait.value),
-        rules.propagation_wait.reason("drain_hook"));
-    return environment;
+    hook.add("DRAIN_WAIT_SECONDS", rules.propagation_wait);
+    return hook.take();
   }
-  add(environment, "DRAIN_PORT", std::to_string(engine.port.value), engine.port.reason("drain_hook"));
-  add(environment, "DRAIN_HEALTH_PATH", engine.startup.path,
-      {.rule = "drain_hook", .text = "whether the leader still serves", .inputs = {}, .source = engine.startup.source});
-  add(environment, "DRAIN_WAIT_SECONDS", "0",
-      {.rule = "drain_hook", .text = "a worker is behind no Service", .inputs = {}, .source = {}});
-  Reason reason = leader_grace.reason;
-  reason.text = "the leader's whole grace period: " + reason.text;
-  add(environment, "DRAIN_TIMEOUT_SECONDS", std::to_string(leader_grace.value), std::move(reason));
-  add(environment, "DRAIN_IDLE_SECONDS", std::to_string(engine.drain.idle_seconds.value),
-      engine.drain.idle_seconds.reason("drain_hook"));
-  return environment;
+  hook.add("DRAIN_PORT", engine.port);
+  hook.add("DRAIN_HEALTH_PATH", engine.startup.path, Said{"whether the leader still serves", engine.startup.source});
+  hook.add("DRAIN_WAIT_SECONDS", "0", Said{"a worker is behind no Service", {}});
+  const std::string bound = "the leader's whole grace period: " + leader_grace.reason.text;
+  hook.add("DRAIN_TIMEOUT_SECONDS", std::to_string(leader_grace.value), Said{bound.c_str(), {}});
+  hook.add("DRAIN_IDLE_SECONDS", engine.drain.idle_seconds);
+  return hook.take();
 }
 
 }  // namespace
 
-DrainChoice decide_drain(const Settings& settings, const EngineFacts& engine, PodRole role,
-                         const RuleConstants& rules) {
+DrainChoice decide_drain(const Settings& settings, const EngineFacts& engine, PodRole role, const RuleConstants& rules,
+                         Detail detail) {
   const std::int64_t wait = rules.propagation_wait.value;
   const std::int64_t drain = settings.drain_timeout.value;
   const std::int64_t teardown = rules.teardown.value;
@@ -81,8 +93,8 @@ DrainChoice decide_drain(const Settings& settings, const EngineFacts& engine, Po
                  .source = {}},
   };
   if (role != PodRole::kWorker)
-    return {.grace_period = std::move(grace), .environment = server_environment(settings, engine, rules)};
-  std::vector<EnvironmentEntry> environment = worker_environment(engine, rules, grace);
+    return {.grace_period = std::move(grace), .environment = server_environment(settings, engine, rules, detail)};
+  std::vector<EnvironmentEntry> environment = worker_environment(engine, rules, grace, detail);
   if (engine.drain.workers.value == "follow") {
     grace.reason.text = "the leader's (" + grace.reason.text + ") + " + seconds(teardown) + " own teardown";
     grace.value += teardown;

@@ -20,7 +20,7 @@ struct DrainChoice {
 };
 
 [[nodiscard]] DrainChoice decide_drain(const Settings& settings, const EngineFacts& engine, PodRole role,
-                                       const RuleConstants& rules);
+                                       const RuleConstants& rules, Detail detail = Detail::kWithReasons);
 
 /// Says when the drain is shorter than ordinary generations.
 void check_drain(const Settings& settings, const RuleConstants& rules, Findings& findings);

@@ -91,16 +91,20 @@ const NamedSetting* find_setting(const std::vector<NamedSetting>& named, const s
   return found == named.end() ? nullptr : &*found;
 }
 
-Reason row_reason(const std::string& why, const std::string& source, const NamedSetting* setting) {
+Reason row_reason(const ArgumentRow& row, const NamedSetting* setting, Detail detail) {
+  if (detail == Detail::kValuesOnly) return {};
   return {.rule = "engine_argument",
-          .text = why,
+          .text = row.why,
           .inputs = setting == nullptr ? std::vector<std::string>{} : setting->reason.inputs,
-          .source = source};
+          .source = row.source};
 }
 
 /// The row's value for a setting: the engine's own word, and where that word comes from.
-Traced<std::string> translated(const ArgumentRow& row, const NamedSetting& setting) {
+Traced<std::string> translated(const ArgumentRow& row, const NamedSetting& setting, Detail detail) {
   const auto word = row.values.find(setting.text);
+  if (detail == Detail::kValuesOnly) {
+    return {.value = word == row.values.end() ? setting.text : word->second, .reason = {}};
+  }
   if (word == row.values.end()) return {.value = setting.text, .reason = setting.reason};
   Reason reason = setting.reason;
   reason.text += ", which the engine calls " + word->second;
@@ -122,7 +126,7 @@ void leave_out(const EngineChoice& engine, const ArgumentRow& row, const NamedSe
 }
 
 void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedSetting* setting,
-                std::vector<Traced<std::string>>& arguments, Findings& findings) {
+                std::vector<Traced<std::string>>& arguments, Findings& findings, Detail detail) {
   if (!row.from.empty() && setting == nullptr) return;
   if (!row.refuse.empty() && setting->asked && (row.refuse == "any" || row.refuse == setting->text)) {
     findings.refuse("NotSupported", "spec." + setting->name,
@@ -141,13 +145,12 @@ void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedS
     leave_out(engine, row, setting, findings);
     return;
   }
-  if (!flag.empty())
-    arguments.push_back({.value = std::move(flag), .reason = row_reason(row.why, row.source, setting)});
+  if (!flag.empty()) arguments.push_back({.value = std::move(flag), .reason = row_reason(row, setting, detail)});
   if (row.when_true || row.when_false) return;
   if (setting != nullptr) {
-    arguments.push_back(translated(row, *setting));
+    arguments.push_back(translated(row, *setting, detail));
   } else if (!row.value.empty()) {
-    arguments.push_back({.value = row.value, .reason = row_reason(row.why, row.source, nullptr)});
+    arguments.push_back({.value = row.value, .reason = row_reason(row, nullptr, detail)});
   }
 }
 
@@ -238,11 +241,11 @@ std::vector<NamedSetting> named_settings(const Settings& settings, const std::st
 
 std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, PodRole role,
                                                   const std::vector<NamedSetting>& named, const Settings& settings,
-                                                  Findings& findings) {
+                                                  Findings& findings, Detail detail) {
   std::vector<Traced<std::string>> arguments;
   arguments.reserve(engine.facts->arguments.size() * 2);
   for (const ArgumentRow& row : engine.facts->arguments) {
-    if (applies(row.where, role)) append_row(engine, row, find_setting(named, row.from), arguments, findings);
+    if (applies(row.where, role)) append_row(engine, row, find_setting(named, row.from), arguments, findings, detail);
   }
   if (settings.args) {
     Reason reason = settings.args->reason("user_arguments");
@@ -253,21 +256,28 @@ std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, Po
 }
 
 std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, PodRole role,
-                                                 const std::vector<NamedSetting>& named, const Knowledge& knowledge) {
+                                                 const std::vector<NamedSetting>& named, const Knowledge& knowledge,
+                                                 Detail detail) {
   std::vector<EnvironmentEntry> environment;
   for (const auto* rows : {&knowledge.environment, &engine.facts->environment}) {
     std::vector<EnvironmentEntry> entries;
+    entries.reserve(rows->size());
     for (const EnvironmentRow& row : *rows) {
       if (!applies(row.where, role)) continue;
       const NamedSetting* setting = find_setting(named, row.from);
-      Reason reason{.rule = "engine_environment", .text = row.why, .inputs = {}, .source = row.source};
+      Reason reason;
+      if (detail == Detail::kWithReasons) {
+        reason = {.rule = "engine_environment", .text = row.why, .inputs = {}, .source = row.source};
+        if (setting != nullptr) {
+          reason.text += "; " + setting->reason.text;
+          reason.inputs = setting->reason.inputs;
+        }
+      }
       if (!row.field.empty()) {
         entries.push_back({.name = row.name,
                            .source = {{"valueFrom", {{"fieldRef", {{"fieldPath", row.field}}}}}},
                            .reason = std::move(reason)});
       } else if (setting != nullptr) {
-        reason.text += "; " + setting->reason.text;
-        reason.inputs = setting->reason.inputs;
         entries.push_back(constant_entry(row.name, setting->text, std::move(reason)));
       } else {
         entries.push_back(constant_entry(row.name, row.value, std::move(reason)));

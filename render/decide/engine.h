@@ -45,12 +45,14 @@ struct NamedSetting {
 /// The arguments for one role, in the order of the engine's file, then the user's own.
 [[nodiscard]] std::vector<Traced<std::string>> engine_arguments(const EngineChoice& engine, PodRole role,
                                                                 const std::vector<NamedSetting>& named,
-                                                                const Settings& settings, Findings& findings);
+                                                                const Settings& settings, Findings& findings,
+                                                                Detail detail = Detail::kWithReasons);
 
 /// The engine's and every engine's variables for one role.
 [[nodiscard]] std::vector<EnvironmentEntry> engine_environment(const EngineChoice& engine, PodRole role,
                                                                const std::vector<NamedSetting>& named,
-                                                               const Knowledge& knowledge);
+                                                               const Knowledge& knowledge,
+                                                               Detail detail = Detail::kWithReasons);
 
 /// What the user passes to the engine beyond our arguments, checked against what the engine's file knows.
 void check_user_arguments(const EngineChoice& engine, const std::vector<Traced<std::string>>& ours,

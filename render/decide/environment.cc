@@ -5,6 +5,7 @@
 namespace inference::render {
 
 void override_environment(std::vector<EnvironmentEntry>& environment, std::vector<EnvironmentEntry> entries) {
+  environment.reserve(environment.size() + entries.size());
   for (EnvironmentEntry& entry : entries) {
     const auto present = std::ranges::find(environment, entry.name, &EnvironmentEntry::name);
     if (present == environment.end()) {

@@ -17,7 +17,10 @@ struct EnvironmentEntry {
 };
 
 [[nodiscard]] inline EnvironmentEntry constant_entry(std::string name, std::string value, Reason reason) {
-  return {.name = std::move(name), .source = {{"value", std::move(value)}}, .reason = std::move(reason)};
+  // Not from an initializer list, which nlohmann::json copies twice: this is called for every variable of every pod.
+  Json source = Json::object();
+  source.emplace("value", std::move(value));
+  return {.name = std::move(name), .source = std::move(source), .reason = std::move(reason)};
 }
 
 /// Appends `entries`; one whose name is there already takes that one's place, so that no name occurs twice.
