@@ -67,8 +67,7 @@ class RealCluster {
   std::unique_ptr<client::ApiClient> api_;
 };
 
-/// A namespace of its own for one test, deleted at its end with all that is in it: what is left behind keeps an
-/// operator of the next test busy.
+/// A namespace of its own for one test; its deletion begins at the end of the test.
 class Namespace {
  public:
   Namespace(RealCluster& cluster, const std::string& prefix);
@@ -76,8 +75,8 @@ class Namespace {
   Namespace(const Namespace&) = delete;
   Namespace& operator=(const Namespace&) = delete;
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Deletes it now and waits until it is gone. To be called before its nodes are removed: a pod whose node is gone
-  /// stays for a minute.
+  /// Deletes it now and waits until it is gone. To be called before its nodes are removed (a pod whose node is gone
+  /// stays for a minute), and where so much is in it that its going would keep the next test's operator busy.
   void remove();
 
  private:
