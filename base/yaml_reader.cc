@@ -46,6 +46,9 @@ class EventCollector final : public YAML::EventHandler {
   [[nodiscard]] std::vector<Event> take() { return std::exchange(events_, {}); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
+    // At a token that can begin no value (a comma outside brackets) yaml-cpp gives empty documents for ever.
+    if (mark.pos == document_position_) refuse(mark, "this begins no value: look for a missing quote or bracket");
+    document_position_ = mark.pos;
     document_line_ = static_cast<std::size_t>(mark.line) + 1;
     events_.clear();
     anchors_.clear();
@@ -141,6 +144,7 @@ class EventCollector final : public YAML::EventHandler {
   std::size_t nodes_ = 0;  // of all documents of the text
   std::size_t depth_ = 0;
   std::size_t document_line_ = 0;
+  int document_position_ = -1;
   std::vector<Event> events_;
   std::unordered_map<YAML::anchor_t, std::pair<std::size_t, std::size_t>> anchors_;  // complete ones only
   std::vector<std::pair<YAML::anchor_t, std::size_t>> open_anchors_;                 // one for each open collection

@@ -216,6 +216,8 @@ TEST(YamlReader, RefusesBadInputAndSaysWhere) {
       {"a: \"\\q\"\n", 1, "unknown escape"},
       {"%YAML 3.0\n---\na: 1\n", 1, "YAML"},
       {"%YAML 1.1\n%YAML 1.1\n---\na: 1\n", 2, "YAML"},
+      {"a\n...\n, b\n", 3, "begins no value"},
+      {"--- {a: 1},\n", 1, "begins no value"},
       {"a: @x\n", 1, ""},
       {"a: `x\n", 1, ""},
       {"a: |x\n  y\n", 1, ""},
