@@ -21,6 +21,16 @@ struct Said {
   }
 };
 
+/// Why a worker waits as long as it does.
+struct LeadersGrace {
+  const Reason& sum;
+  [[nodiscard]] Reason reason(std::string_view) const {
+    Reason reason = sum;
+    reason.text = "the leader's whole grace period: " + reason.text;
+    return reason;
+  }
+};
+
 /// Collects what the hook is told. A reason is anything with `reason(rule)`.
 class HookEnvironment {
  public:
@@ -71,8 +81,7 @@ std::vector<EnvironmentEntry> worker_environment(const EngineFacts& engine, cons
   hook.add("DRAIN_PORT", engine.port);
   hook.add("DRAIN_HEALTH_PATH", engine.startup.path, Said{"whether the leader still serves", engine.startup.source});
   hook.add("DRAIN_WAIT_SECONDS", "0", Said{"a worker is behind no Service", {}});
-  const std::string bound = "the leader's whole grace period: " + leader_grace.reason.text;
-  hook.add("DRAIN_TIMEOUT_SECONDS", std::to_string(leader_grace.value), Said{bound.c_str(), {}});
+  hook.add("DRAIN_TIMEOUT_SECONDS", std::to_string(leader_grace.value), LeadersGrace{leader_grace.reason});
   hook.add("DRAIN_IDLE_SECONDS", engine.drain.idle_seconds);
   return hook.take();
 }
