@@ -62,7 +62,7 @@ struct JsonDocument {
 };
 
 /// The value as kubectl would send it: plain scalars get their YAML 1.1 type as sigs.k8s.io/yaml gives it (`yes` and
-/// `on` are booleans, `0123` is octal, `1e3` a float, `~` null; see yaml_scalar.h), tags are refused. NaN and
+/// `on` are booleans, `0123` is octal, `1e3` a number, `~` null; see yaml_scalar.h), tags are refused. NaN and
 /// infinities, which JSON has not, are refused.
 [[nodiscard]] std::expected<JsonDocument, YamlError> to_json(const YamlNode& node);
 
