@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "operator/client/api_client.h"
 #include "reconcilers/plan.h"
 #include "reconcilers/status.h"
@@ -18,15 +17,10 @@ struct Applied {
   std::vector<ApplyFailure> failures;
   std::vector<std::string> removed;  // "Deployment llm/m"
   std::optional<Json> workload;  // the Deployment or LeaderWorkerSet as the API server answered, when it was written
-  std::optional<Duration> retry_after;
 };
 
-/// How a refused write is told and what it means: 409 on a first write and 422 need a human, 403 someone's grant, the
-/// rest time.
-[[nodiscard]] ApplyFailure classify(const client::ApiError& error, std::string object);
-
 /// Carries out the plan in its order: every write by server-side apply, then, if all succeeded, the removals. A
-/// conflict or a refusal of one object does not keep the others from being written; a broken connection ends it.
+/// stranger's object or a refusal of one does not keep the others from being written; what time may heal ends it.
 [[nodiscard]] Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_uid,
                             std::string_view reconcile_id, std::stop_token stop);
 

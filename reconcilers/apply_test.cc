@@ -69,7 +69,7 @@ TEST_F(ApplyTest, LeavesAStrangersObjectAlone) {
       {{200,
         R"({"kind": "Service", "metadata": {"name": "m-serve", "ownerReferences": [{"kind": "Foo", "name": "x", "uid": "u-9", "controller": true}]}})"}});
   ASSERT_EQ(applied.failures.size(), 1U);
-  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kConflict);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kForeign);
   EXPECT_EQ(applied.failures[0].object, "Service llm/m-serve");
   EXPECT_EQ(applied.failures[0].message, "Foo x controls it");
   EXPECT_EQ(calls(), std::vector<std::string>{"GET"});
@@ -110,11 +110,21 @@ TEST_F(ApplyTest, ABrokenServerEndsItAtOnce) {
   EXPECT_EQ(calls().size(), 1U);
 }
 
-TEST(Classify, TellsAMissingRightFromANamespaceThatIsGoing) {
-  client::ApiError error{.kind = client::ApiError::Kind::kStatus, .code = 403, .reason = "Forbidden", .message = "no"};
-  EXPECT_EQ(classify(error, "x").kind, ApplyFailure::Kind::kForbidden);
-  error.details = {{"causes", {{{"reason", "NamespaceTerminating"}}}}};
-  EXPECT_EQ(classify(error, "x").kind, ApplyFailure::Kind::kEnding);
+TEST_F(ApplyTest, TakesAConflictForSomethingToLookAtAgain) {
+  Plan plan;
+  plan.writes = {first_write()};
+  const Applied applied = carry_out(plan, {{404, status(404, "NotFound")}, {409, status(409, "Conflict")}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kTransient);
+}
+
+TEST_F(ApplyTest, CarriesTheTimeThatABusyServerNames) {
+  Plan plan;
+  plan.writes = {{client::resources::kService, service(owner()), true, "x"}};
+  const Applied applied =
+      carry_out(plan, {{503, R"({"kind": "Status", "code": 503, "details": {"retryAfterSeconds": 60}})"}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].retry_after, std::chrono::seconds{60});
 }
 
 TEST_F(ApplyTest, RemovesByUidAndTakesGoneForDone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/client/error_class.h"
 #include "reconcilers/children.h"
 #include "reconcilers/plan.h"
 #include "reconcilers/status.h"
@@ -20,10 +21,13 @@ constexpr std::chrono::seconds kClusterRetry{15};
 constexpr std::chrono::seconds kConflictRetry{30};
 
 ReconcileError retry(const client::ApiError& error, const std::string& doing) {
+  using Remedy = client::ErrorClass::Remedy;
+  const client::ErrorClass found = client::classify(error);
   ReconcileError failure{
       .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
-  if (error.retry_after) failure.retry_after = *error.retry_after;
-  if (error.is_forbidden()) failure.retry_after = kSlowRetry;
+  if (found.remedy == Remedy::kWait) failure.retry_after = *found.retry_after;
+  if (found.remedy == Remedy::kGrant) failure.retry_after = kSlowRetry;
+  if (found.remedy == Remedy::kChange) failure.kind = ReconcileError::Kind::kTerminal;
   return failure;
 }
 
@@ -53,14 +57,14 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
     const std::string message = "write " + failure.object + ": " + failure.message;
     switch (failure.kind) {
       case ApplyFailure::Kind::kTransient:
-        return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, applied.retry_after});
+        return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, failure.retry_after});
       case ApplyFailure::Kind::kForbidden:
         return std::unexpected(ReconcileError{ReconcileError::Kind::kRetry, message, kSlowRetry});
       case ApplyFailure::Kind::kInvalid:
         return std::unexpected(ReconcileError{ReconcileError::Kind::kTerminal, message, {}});
       case ApplyFailure::Kind::kEnding:
         return Result::await_change();
-      case ApplyFailure::Kind::kConflict:
+      case ApplyFailure::Kind::kForeign:
         return Result::requeue_after(kConflictRetry, "an object that is not ours is in the way");
     }
   }
@@ -129,7 +133,7 @@ std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(
       {"metadata", {{"name", metadata["name"]}, {"namespace", metadata["namespace"]}, {"uid", metadata["uid"]}}},
       {"status", status}};
   const auto written = api_.apply_status(client::resources::kInferenceDeployment, object, stop);
-  if (written || written.error().is_not_found() || written.error().is_conflict()) return {};
+  if (written || written.error().is_not_found()) return {};
   return std::unexpected(retry(written.error(), "write status"));
 }
 

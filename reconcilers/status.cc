@@ -42,7 +42,7 @@ const ApplyFailure* first(const std::vector<ApplyFailure>& failures, ApplyFailur
 /// What needs a human, the first that holds: nothing of it heals by waiting.
 std::optional<Verdict> stalled(const StatusInput& in) {
   if (in.refusal != nullptr) return Verdict{Status::kTrue, in.refusal->reason, joined(in.refusal->errors)};
-  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kConflict)) {
+  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kForeign)) {
     return Verdict{Status::kTrue, "Conflict",
                    failure->object + " exists and is not ours, so it is left alone: " + failure->message};
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "reconcilers/workload.h"
 #include "render/render.h"
@@ -14,15 +15,16 @@ namespace inference::reconcilers {
 /// A child that could not be written.
 struct ApplyFailure {
   enum class Kind {
-    kConflict,   // an object of that name is there and is not ours: it is left alone
+    kForeign,    // an object of that name is there and is not ours: it is left alone
     kInvalid,    // the API server refuses the object: only a change of the spec helps
-    kForbidden,  // a right is missing: someone may grant it
+    kForbidden,  // a right or quota is missing: someone may grant it
     kEnding,     // the namespace is being deleted: nothing is to be done any more
     kTransient,  // tried again soon
   };
   Kind kind = Kind::kTransient;
   std::string object;   // "Service llm/m-serve"
-  std::string message;  // the API server's
+  std::string message;  // the API server's; of a missing right it names verb and resource
+  std::optional<Duration> retry_after = std::nullopt;  // of kTransient, when the server has named a time
 };
 
 /// All that status is computed from.

@@ -151,7 +151,7 @@ const std::vector<Phase>& phases() {
         {"Stalled", "True/ProgressDeadlineExceeded"}}},
       {"a foreign object in the way",
        [](StatusInput& in) {
-         in.failures = {{ApplyFailure::Kind::kConflict, "Service llm/m-serve", "nobody controls it"}};
+         in.failures = {{ApplyFailure::Kind::kForeign, "Service llm/m-serve", "nobody controls it"}};
        },
        {{"Ready", "False/Conflict"}, {"Stalled", "True/Conflict"}}},
       {"a missing right",

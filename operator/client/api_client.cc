@@ -275,7 +275,10 @@ std::expected<T, ApiError> ApiClient::with_retries(const ApiRequest& request, co
 std::expected<std::string, ApiError> ApiClient::call(const std::expected<ApiRequest, ApiError>& request,
                                                      const std::stop_token& stop) {
   if (!request) return std::unexpected(request.error());
-  return with_retries<std::string>(*request, stop, [&](const HttpRequest& http) {
+  return with_retries<std::string>(*request, stop, [&](const HttpRequest& http) -> std::expected<std::string, ApiError> {
+    if (http.method != "GET" && options_.may_write && !options_.may_write()) {
+      return std::unexpected(ApiError{.kind = ApiError::Kind::kCancelled, .message = "this process may not write now"});
+    }
     WholeSink sink;
     transport_->send(http, sink, stop);
     if (options_.observer) options_.observer(request->verb, sink.status());

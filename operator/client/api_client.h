@@ -99,6 +99,9 @@ struct ClientOptions {
   /// Called once for each answer (code 0: none came), e.g. to count rest_client_requests_total. Must be thread-safe and
   /// cheap.
   std::function<void(std::string_view verb, int code)> observer = {};
+  /// Asked right before each request that would change something is handed to the transport, every repetition included;
+  /// after a no nothing is sent and the call ends as cancelled. Empty: always yes. Must be thread-safe and cheap.
+  std::function<bool()> may_write = {};
 };
 
 /// Talks to one API server as one user. Thread-safe and shared by all; holds no state between calls but connections and

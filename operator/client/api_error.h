@@ -17,7 +17,7 @@ struct ApiError {
     kTls,          // the server's certificate is not trusted or not for this name, or TLS failed otherwise
     kTimeout,      // nothing came for the idle time, or the whole call took too long; a write may have happened
     kCut,          // the connection broke before the answer was complete; a write may have happened
-    kCancelled,    // the stop token
+    kCancelled,    // the stop token, or ClientOptions::may_write said no: nothing was sent then
     kTooLarge,     // the answer exceeds the byte limit
     kMalformed,    // the answer is no JSON object of the expected form
     kCredentials,  // token, certificate or exec plugin not to be had; nothing was sent

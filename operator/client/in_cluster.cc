@@ -25,11 +25,15 @@ std::expected<ClientConfig, ConfigError> in_cluster_config(std::string_view host
     if (!std::ifstream(path))
       return std::unexpected(ConfigError{path + ": can't be read; does the pod mount its service account?"});
   }
-  std::ifstream file(base + "/namespace");
+  if (std::string ns = in_cluster_namespace(folder); !ns.empty()) config.default_namespace = std::move(ns);
+  return config;
+}
+
+std::string in_cluster_namespace(std::string_view folder) {
+  std::ifstream file(std::string(folder) + "/namespace");
   std::string ns{std::istreambuf_iterator<char>(file), {}};
   while (!ns.empty() && (ns.back() == '\n' || ns.back() == ' ')) ns.pop_back();
-  if (!ns.empty()) config.default_namespace = std::move(ns);
-  return config;
+  return ns;
 }
 
 }  // namespace inference::client

@@ -16,4 +16,7 @@ inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kube
 [[nodiscard]] std::expected<ClientConfig, ConfigError> in_cluster_config(
     std::string_view host, std::string_view port, std::string_view folder = kServiceAccountFolder);
 
+/// The namespace of the pod that this process runs in; empty outside of one.
+[[nodiscard]] std::string in_cluster_namespace(std::string_view folder = kServiceAccountFolder);
+
 }  // namespace inference::client
