@@ -8,28 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "operator/client/openssl_pointers.h"
 #include "operator/client/server_url.h"
 
 namespace inference::client {
 
+using namespace openssl;
+
 namespace {
-
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* pointer) const {
-    Free(pointer);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Store = std::unique_ptr<X509_STORE, Deleter<X509_STORE_free>>;
-using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
-
-Bio open_pem(std::string_view pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
 
 // Instead of OpenSSL's default, which asks for the pass phrase on the terminal.
 int no_pass_phrase(char*, int, int, void*) {
@@ -42,7 +28,7 @@ Certificate next_certificate(BIO* bio) {
 
 std::expected<void, std::string> trust_only(SSL_CTX* context, std::string_view ca_pem) {
   Store store(X509_STORE_new());
-  const Bio bio = open_pem(ca_pem);
+  const Bio bio = read_from(ca_pem);
   std::size_t count = 0;
   while (const Certificate ca = next_certificate(bio.get())) {
     X509_STORE_add_cert(store.get(), ca.get());
@@ -58,14 +44,14 @@ std::expected<void, std::string> trust_only(SSL_CTX* context, std::string_view c
 
 std::expected<void, std::string> present_certificate(SSL_CTX* context, std::string_view certificate_pem,
                                                      std::string_view key_pem) {
-  const Bio bio = open_pem(certificate_pem);
+  const Bio bio = read_from(certificate_pem);
   const Certificate leaf = next_certificate(bio.get());
   if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) {
     ERR_clear_error();
     return std::unexpected("the client certificate holds no PEM certificate");
   }
   while (const Certificate issuer = next_certificate(bio.get())) SSL_CTX_add1_chain_cert(context, issuer.get());
-  const Bio key_bio = open_pem(key_pem);
+  const Bio key_bio = read_from(key_pem);
   const Key key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, no_pass_phrase, nullptr));
   const bool usable = key && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
   ERR_clear_error();

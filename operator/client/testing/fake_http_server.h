@@ -55,6 +55,8 @@ class FakeConnection {
   virtual bool wait_until_closed(std::chrono::milliseconds limit = std::chrono::seconds{20}) = 0;
 };
 
+class SocketConnection;
+
 /// An HTTP/1.1 server on 127.0.0.1 and a free port that answers what the test says: protocol only, it knows nothing of
 /// Kubernetes. Each connection has its own thread and serves one request after another until the handler, or the
 /// client, ends it.
@@ -85,9 +87,8 @@ class FakeHttpServer {
   void close_idle();
 
  private:
-  class Connection;
   void accept_loop(const std::stop_token& stop);
-  void serve(Connection& connection);
+  void serve(SocketConnection& connection);
 
   const Handler handler_;
   mutable std::mutex mutex_;
@@ -98,7 +99,7 @@ class FakeHttpServer {
   int listener_ = -1;
   int stop_event_ = -1;
   int port_ = 0;
-  std::deque<std::unique_ptr<Connection>> connections_;  // guarded by mutex_
+  std::deque<std::unique_ptr<SocketConnection>> connections_;  // guarded by mutex_
   std::jthread acceptor_;
 };
 

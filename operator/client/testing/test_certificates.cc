@@ -8,20 +8,13 @@
 #include <cstdlib>
 #include <memory>
 
+#include "operator/client/openssl_pointers.h"
+
 namespace inference::client {
 
-namespace {
+using namespace openssl;
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* pointer) const {
-    Free(pointer);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+namespace {
 
 void require(bool ok) {
   if (!ok) std::abort();
@@ -75,12 +68,12 @@ Certificate make_certificate(const std::string& common_name, EVP_PKEY* key, X509
 }
 
 Certificate parse_certificate(const std::string& pem) {
-  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const Bio bio = read_from(pem);
   return Certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
 Key parse_key(const std::string& pem) {
-  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const Bio bio = read_from(pem);
   return Key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
 }
 
