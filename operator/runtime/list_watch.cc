@@ -14,14 +14,26 @@ std::expected<client::ListPage, client::ApiError> ApiListWatch::list(const std::
   return api_.list(resource_, options, stop);
 }
 
-std::expected<client::WatchEnd, client::ApiError> ApiListWatch::watch(
-    const std::string& resource_version, std::chrono::seconds timeout,
-    const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) {
+client::WatchOptions ApiListWatch::watch_options(std::chrono::seconds timeout) const {
   client::WatchOptions options;
   options.ns = selection_.ns;
   options.label_selector = selection_.label_selector;
-  options.resource_version = resource_version;
   options.timeout = timeout;
+  return options;
+}
+
+std::expected<client::WatchEnd, client::ApiError> ApiListWatch::stream(
+    std::chrono::seconds timeout, const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) {
+  client::WatchOptions options = watch_options(timeout);
+  options.send_initial_events = true;
+  return api_.watch(resource_, options, on_event, stop);
+}
+
+std::expected<client::WatchEnd, client::ApiError> ApiListWatch::watch(
+    const std::string& resource_version, std::chrono::seconds timeout,
+    const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) {
+  client::WatchOptions options = watch_options(timeout);
+  options.resource_version = resource_version;
   return api_.watch(resource_, options, on_event, stop);
 }
 

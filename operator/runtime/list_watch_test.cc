@@ -29,15 +29,17 @@ std::string event_of(const char* type, const char* name, const char* version) {
   return Json{{"type", type}, {"object", object}}.dump() + "\n";
 }
 
-// First a list of two pages and a watch that brings an event in two pieces, ends with 410; then a shorter list and a
-// watch that stays quiet.
+// No streamed lists. First a list of two pages and a watch that brings an event in two pieces, ends with 410; then a
+// shorter list and a watch that stays quiet.
 void serve(std::atomic<int>& turn, FakeConnection& connection, const FakeRequest&) {
   switch (turn++) {
     case 0:
-      return connection.respond(200, list_of("a", "10", "p2"));
+      return connection.respond(422, R"({"kind":"Status","code":422,"reason":"Invalid"})");
     case 1:
+      return connection.respond(200, list_of("a", "10", "p2"));
+    case 2:
       return connection.respond(200, list_of("b", "11", ""));
-    case 2: {
+    case 3: {
       connection.begin_chunked(200);
       const std::string event = event_of("ADDED", "c", "12");
       connection.chunk(std::string_view(event).substr(0, 17));
@@ -46,7 +48,7 @@ void serve(std::atomic<int>& turn, FakeConnection& connection, const FakeRequest
                        "\n");
       return connection.end_chunked();
     }
-    case 3:
+    case 4:
       return connection.respond(200, list_of("b", "11", ""));
     default:
       connection.begin_chunked(200);
@@ -86,23 +88,24 @@ TEST(ApiListWatch, CarriesAnInformerThroughPagesEventsAndAnExpiredVersion) {
     EXPECT_EQ(heard, (Lines{"+a", "+b", "+c", "-a", "-c"}));
   }
   EXPECT_EQ(informer.lister().size(), 1u);
-  EXPECT_TRUE(server.wait_for_requests(5));
+  EXPECT_TRUE(server.wait_for_requests(6));
   informer.request_stop();
   EXPECT_TRUE(informer.wait_stopped(clock.now() + std::chrono::seconds{5}));
 
   const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 5u);
+  ASSERT_EQ(requests.size(), 6u);
   const auto has = [&requests](std::size_t i, const char* text) {
     return requests[i].target.find(text) != std::string::npos;
   };
-  for (std::size_t i = 0; i < 5; ++i) {
+  for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_TRUE(requests[i].target.starts_with("/api/v1/pods?")) << requests[i].target;
     EXPECT_TRUE(has(i, "labelSelector=app%3Dx")) << requests[i].target;
   }
-  EXPECT_TRUE(has(0, "limit=500") && !has(0, "continue=")) << requests[0].target;
-  EXPECT_TRUE(has(1, "continue=p2")) << requests[1].target;
-  EXPECT_TRUE(has(2, "resourceVersion=11") && has(2, "allowWatchBookmarks=")) << requests[2].target;
-  EXPECT_FALSE(has(3, "continue=")) << requests[3].target;
+  EXPECT_TRUE(has(0, "sendInitialEvents=true") && has(0, "allowWatchBookmarks=")) << requests[0].target;
+  EXPECT_TRUE(has(1, "limit=500") && !has(1, "continue=")) << requests[1].target;
+  EXPECT_TRUE(has(2, "continue=p2")) << requests[2].target;
+  EXPECT_TRUE(has(3, "resourceVersion=11") && has(3, "allowWatchBookmarks=")) << requests[3].target;
+  EXPECT_FALSE(has(4, "continue=")) << requests[4].target;
 }
 
 }  // namespace

@@ -74,30 +74,36 @@ Reflector::Reflector(Settings settings, ListWatch& source, StoreWriter& store, R
 void Reflector::run(std::stop_token stop) {
   State state = reflector::Empty{};
   while (!stop.stop_requested()) {
-    auto* const watching = std::get_if<reflector::Watching>(&state);
-    Step step = watching != nullptr ? watch(std::move(*watching), stop) : list(std::move(state), stop);
+    const bool by_watch = std::holds_alternative<reflector::Watching>(state) ||
+                          (!list_in_pages_ && !std::holds_alternative<reflector::Listing>(state));
+    Step step = by_watch ? watch(std::move(state), stop) : list(std::move(state), stop);
     if (stop.stop_requested()) return;
-    // Before the store says that it has synced: whoever waits for that then reads served().
-    note_state(step.next);
-    apply(std::move(step.events));
-    state = std::move(step.next);
+    state = carry_out(step);
     pause(step.pause, step.at_least, stop);
   }
+}
+
+State Reflector::carry_out(Step& step) {
+  // Before the store says that it has synced: whoever waits for that then reads served().
+  note_state(step.next);
+  if (step.list_in_pages && !std::exchange(list_in_pages_, true)) {
+    log::info("the API server streams no lists of this kind, listing in pages", {{"kind", settings_.kind}});
+  }
+  apply(std::move(step.events));
+  return std::move(step.next);
 }
 
 Step Reflector::list(State state, std::stop_token stop) {
   const auto* const listing = std::get_if<reflector::Listing>(&state);
   auto page = source_.list(listing == nullptr ? std::string() : listing->continue_token, stop);
   if (page.has_value()) {
-    last_error_.with([](std::string& text) { text.clear(); });
     return reflector::step(std::move(state), reflector::PageListed{.page = std::move(*page)});
   }
   if (!stop.stop_requested()) note_error(page.error(), state);
   return reflector::step(std::move(state), reflector::ListFailed{.error = std::move(page.error())});
 }
 
-Step Reflector::watch(reflector::Watching watching, std::stop_token stop) {
-  State state = std::move(watching);
+Step Reflector::watch(State state, std::stop_token stop) {
   std::optional<Step> failed;  // by an ERROR event; the server sends nothing after it
   bool quiet = true;
   const auto on_event = [&](client::WatchEvent event) {
@@ -107,23 +113,33 @@ Step Reflector::watch(reflector::Watching watching, std::stop_token stop) {
     if (error != nullptr) note_error(error->error, state);
     const bool is_error = error != nullptr;
     Step step = reflector::step(std::move(state), reflector::EventReceived{.event = std::move(event)});
-    apply(std::move(step.events));
-    state = step.next;
-    if (is_error) failed = std::move(step);
+    if (is_error) {
+      failed = std::move(step);
+    } else {
+      state = carry_out(step);
+    }
   };
-  const auto timeout = std::chrono::seconds{static_cast<std::int64_t>(kMinWatchSeconds * (1 + random_.uniform()))};
-  const std::string from = std::get<reflector::Watching>(state).resource_version;
   const TimePoint began = clock_.now();
-  auto end = source_.watch(from, timeout, on_event, stop);
+  auto end = open(state, on_event, stop);
 
-  if (stop.stop_requested()) return {.next = std::move(state), .events = {}, .pause = {}, .at_least = std::nullopt};
-  metrics_.watch_restarted();
+  if (stop.stop_requested()) return {.next = std::move(state)};
+  if (std::holds_alternative<reflector::Watching>(state)) metrics_.watch_restarted();
   if (failed.has_value()) return std::move(*failed);
   const bool brief = quiet && clock_.now() - began < kBriefWatch;
   reflector::Input input = end.has_value() ? input_of(std::move(*end), brief)
                                            : reflector::Input{reflector::WatchFailed{.error = std::move(end.error())}};
   if (const auto* const error = std::get_if<reflector::WatchFailed>(&input)) note_error(error->error, state);
   return reflector::step(std::move(state), std::move(input));
+}
+
+std::expected<client::WatchEnd, client::ApiError> Reflector::open(
+    const State& state, const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) {
+  const auto timeout = std::chrono::seconds{static_cast<std::int64_t>(kMinWatchSeconds * (1 + random_.uniform()))};
+  const auto* const watching = std::get_if<reflector::Watching>(&state);
+  if (watching == nullptr) return source_.stream(timeout, on_event, stop);
+  // A copy: the state moves on with each event.
+  const std::string from = watching->resource_version;
+  return source_.watch(from, timeout, on_event, stop);
 }
 
 void Reflector::apply(std::vector<reflector::StoreEvent> events) {
@@ -143,6 +159,7 @@ void Reflector::apply(std::vector<reflector::StoreEvent> events) {
 }
 
 void Reflector::finish_snapshot() {
+  last_error_.with([](std::string& text) { text.clear(); });
   const std::vector<Change> changes = store_.commit_snapshot();
   metrics_.listed();
   metrics_.objects(store_.lister().size());

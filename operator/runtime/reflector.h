@@ -58,7 +58,10 @@ class Reflector {
 
  private:
   [[nodiscard]] reflector::Step list(reflector::State state, std::stop_token stop);
-  [[nodiscard]] reflector::Step watch(reflector::Watching watching, std::stop_token stop);
+  [[nodiscard]] reflector::Step watch(reflector::State state, std::stop_token stop);
+  [[nodiscard]] std::expected<client::WatchEnd, client::ApiError> open(
+      const reflector::State& state, const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop);
+  reflector::State carry_out(reflector::Step& step);
   void apply(std::vector<reflector::StoreEvent> events);
   void finish_snapshot();
   void publish(const Change& change);
@@ -77,7 +80,8 @@ class Reflector {
   Backoff backoff_;
   std::atomic<bool> synced_ = false;
   std::atomic<bool> served_ = true;
-  bool served_known_ = false;  // used by run()'s thread only
+  bool served_known_ = false;   // used by run()'s thread only, like the next
+  bool list_in_pages_ = false;  // the server has shown that it has no streamed lists
   Guarded<std::string> last_error_;
 };
 

@@ -12,15 +12,22 @@
 /// The reflector's state machine without its input and output: what a list or a watch brought, and what follows from
 /// it.
 ///
-///     Empty ──page──▶ Listing ──last page──▶ Watching ──410──▶ Empty
-///       │ 404                                   ▲ │ end, cut, error: again from the last resourceVersion
-///       ▼                                       └─┘
-///     KindMissing ──page──▶ as Empty
+///     Empty ──event──▶ Streaming ──end of initial events──▶ Watching ──410──▶ Empty
+///       │                                                     ▲ │ end, cut, error: again from the last resourceVersion
+///       ├─page──▶ Listing ──last page─────────────────────────┘ └─▶ Watching
+///       │ 404
+///       ▼
+///     KindMissing ──event or page──▶ as Empty
+///
+/// A list comes as a stream (KEP-3157: `sendInitialEvents`), which costs both sides the memory of one object instead of
+/// a page; in pages from a server that has no such streams.
 namespace inference::runtime::reflector {
 
-/// Nothing is known, or what is known is too old to go on from: list from the first page. The store still serves the
+/// Nothing is known, or what is known is too old to go on from: list from the beginning. The store still serves the
 /// last snapshot.
 struct Empty {};
+/// A streamed list has begun to come.
+struct Streaming {};
 /// Pages came, more are to come.
 struct Listing {
   std::string continue_token;
@@ -32,7 +39,7 @@ struct Watching {
 /// The API server does not serve this kind (its CRD is not installed): the store is empty, and that is the truth. List
 /// again now and then.
 struct KindMissing {};
-using State = std::variant<Empty, Listing, Watching, KindMissing>;
+using State = std::variant<Empty, Streaming, Listing, Watching, KindMissing>;
 
 /// What the state's request brought.
 struct PageListed {
@@ -80,15 +87,16 @@ enum class Pause {
 
 struct Step {
   State next;
-  std::vector<StoreEvent> events;
+  std::vector<StoreEvent> events = {};
   Pause pause = Pause::kNone;
-  std::optional<std::chrono::seconds> at_least;  // the server's Retry-After
+  std::optional<std::chrono::seconds> at_least = std::nullopt;  // the server's Retry-After
+  bool list_in_pages = false;                                   // from now on: the server has no streamed lists
 };
 
 /// Pure and total: every input is taken in every state; one that does not belong there leads back to Empty.
 [[nodiscard]] Step step(State state, Input input);
 
-/// For logs: "empty", "listing", "watching", "kind missing".
+/// For logs: "empty", "streaming", "listing", "watching", "kind missing".
 [[nodiscard]] std::string_view name_of(const State& state);
 
 }  // namespace inference::runtime::reflector

@@ -33,6 +33,7 @@ std::string print(const Step& step) {
   }
   if (step.pause == Pause::kBackoff) text += ", backoff";
   if (step.pause == Pause::kPoll) text += ", poll";
+  if (step.list_in_pages) text += ", in pages";
   if (step.at_least.has_value()) text += ", at least " + std::to_string(step.at_least->count());
   return text;
 }
@@ -69,6 +70,8 @@ TEST(ReflectorState, FollowsItsTable) {
   const State listing = Listing{"p2"};
   const State watching = Watching{"5"};
   const State missing = KindMissing{};
+  const State streaming = Streaming{};
+  const Input list_ends = EventReceived{client::Bookmark{.resource_version = "9", .initial_events_end = true}};
   const std::vector<Row> rows = {
       {empty, page(2, "", "9"), "watching:9 init init-apply init-apply init-done"},
       {empty, page(0, "", "9"), "watching:9 init init-done"},
@@ -111,8 +114,34 @@ TEST(ReflectorState, FollowsItsTable) {
       {watching, WatchFailed{busy}, "watching:5, backoff, at least 7"},
       // What can't be: start over.
       {watching, page(1, "", "9"), "empty, backoff"},
-      {empty, event<client::Added>("6"), "empty, backoff"},
-      {missing, watch_failed(500), "empty, backoff"},
+      {streaming, page(1, "", "9"), "empty, backoff"},
+      {listing, event<client::Added>("6"), "empty, backoff"},
+      {listing, watch_failed(500), "empty, backoff"},
+      {streaming, event<client::Modified>("6"), "empty, backoff"},
+      {empty, event<client::Deleted>("6"), "empty, backoff"},
+      // A streamed list.
+      {empty, event<client::Added>("6"), "streaming init init-apply"},
+      {missing, event<client::Added>("6"), "streaming init init-apply"},
+      {streaming, event<client::Added>("7"), "streaming init-apply"},
+      {streaming, EventReceived{client::Bookmark{.resource_version = "8"}}, "streaming"},
+      {streaming, list_ends, "watching:9 init-done"},
+      {empty, list_ends, "watching:9 init init-done"},
+      {missing, list_ends, "watching:9 init init-done"},
+      // … that fails.
+      {empty, watch_failed(404), "kind missing init init-done, poll"},
+      {missing, watch_failed(404), "kind missing, poll"},
+      {missing, watch_failed(500), "kind missing, backoff"},
+      {empty, watch_failed(403), "empty, backoff"},
+      {empty, error_event(500), "empty, backoff"},
+      {streaming, watch_failed(500), "empty, backoff"},
+      {streaming, error_event(410), "empty, backoff"},
+      {streaming, WatchFailed{broken(Kind::kCut)}, "empty, backoff"},
+      {streaming, WatchFailed{busy}, "empty, backoff, at least 7"},
+      // … that the server does not have.
+      {empty, watch_failed(422), "empty, in pages"},
+      {missing, watch_failed(400), "empty, in pages"},
+      {empty, StreamEnded{StreamEnded::How::kComplete}, "empty, in pages"},
+      {streaming, StreamEnded{StreamEnded::How::kComplete}, "empty, in pages"},
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(print(step(rows[i].state, rows[i].input)), rows[i].expected)

@@ -77,6 +77,35 @@ TEST_F(ReflectorTest, ListsAllPagesThenWatchesFromTheirVersion) {
   EXPECT_EQ(heard(), (Lines{"served", "added a", "added b", "added c", "synced"}));
 }
 
+TEST_F(ReflectorTest, TakesAStreamedListAndGoesOnInTheSameStream) {
+  server_.set_streams();
+  server_.answer_watch(
+      {.events = {client::Added{make_object("a", "1")}, client::Added{make_object("b", "2")}}, .end = std::nullopt});
+  server_.answer_watch({.events = {client::Bookmark{.resource_version = "9", .initial_events_end = true},
+                                   client::Deleted{make_object("a", "10")}},
+                        .end = end(EndKind::kComplete)});
+  start();
+  ASSERT_TRUE(server_.wait_for_calls(2));
+  EXPECT_EQ(server_.calls(), (Lines{"stream", "watch 10"}));
+  EXPECT_EQ(heard(), (Lines{"served", "added a", "added b", "synced", "deleted a"}));
+  EXPECT_TRUE(reflector_.has_synced());
+}
+
+TEST_F(ReflectorTest, BeginsAStreamedListAnewWhenItBreaksInTheMiddle) {
+  server_.set_streams();
+  server_.answer_watch({.events = {client::Added{make_object("a", "1")}}, .end = end(EndKind::kCut)});
+  server_.answer_watch({.events = {client::Added{make_object("b", "2")},
+                                   client::Bookmark{.resource_version = "9", .initial_events_end = true}},
+                        .end = std::nullopt});
+  start();
+  sit_out(seconds(2));
+  ASSERT_TRUE(server_.wait_for_calls(2));
+  server_.answer_watch({.events = {}, .end = end(EndKind::kCut)});
+  ASSERT_TRUE(clock_.wait_for_sleepers(1));
+  EXPECT_EQ(server_.calls(), (Lines{"stream", "stream"}));
+  EXPECT_EQ(heard(), (Lines{"served", "added b", "synced"}));
+}
+
 TEST_F(ReflectorTest, AppliesEventsAndResumesWhereTheStreamEnded) {
   server_.answer_list(page({make_object("a", "1")}, "10"));
   start();

@@ -11,6 +11,18 @@
 
 namespace inference::runtime::testing {
 
+/// An object of no kind, with what the runtime reads.
+inline Json make_object(const std::string& name, const std::string& version) {
+  return {{"metadata", {{"namespace", "default"}, {"name", name}, {"resourceVersion", version}}}};
+}
+
+inline client::ApiError status_error(int code) {
+  client::ApiError error;
+  error.code = code;
+  error.message = "scripted";
+  return error;
+}
+
 /// An API server of one kind that says what the test has written down, call by call. A call for which nothing is
 /// written waits for it, or for its stop token: so once call n+1 has come, all that call n brought has been dealt with.
 /// Thread-safe.
@@ -34,7 +46,7 @@ class ScriptedListWatch final : public ListWatch {
     changed_.notify_all();
   }
 
-  /// "list TOKEN" and "watch VERSION", in order.
+  /// "stream", "list TOKEN" and "watch VERSION", in order.
   [[nodiscard]] std::vector<std::string> calls() const {
     const std::scoped_lock lock(mutex_);
     return calls_;
@@ -54,11 +66,31 @@ class ScriptedListWatch final : public ListWatch {
     return answer;
   }
 
+  /// Whether it has streamed lists; a call of one that has not is refused and not noted.
+  void set_streams() {
+    const std::scoped_lock lock(mutex_);
+    streams_ = true;
+  }
+
+  [[nodiscard]] std::expected<client::WatchEnd, client::ApiError> stream(
+      std::chrono::seconds, const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    if (!streams_) return std::unexpected(status_error(422));
+    return answer_locked(lock, "stream", on_event, stop);
+  }
+
   [[nodiscard]] std::expected<client::WatchEnd, client::ApiError> watch(
       const std::string& resource_version, std::chrono::seconds,
       const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) override {
     std::unique_lock lock(mutex_);
-    note_locked("watch " + resource_version);
+    return answer_locked(lock, "watch " + resource_version, on_event, stop);
+  }
+
+ private:
+  std::expected<client::WatchEnd, client::ApiError> answer_locked(
+      std::unique_lock<std::mutex>& lock, std::string call, const std::function<void(client::WatchEvent)>& on_event,
+      const std::stop_token& stop) {
+    note_locked(std::move(call));
     while (changed_.wait(lock, stop, [this] { return !watches_.empty(); })) {
       WatchAnswer answer = std::move(watches_.front());
       watches_.pop_front();
@@ -69,8 +101,6 @@ class ScriptedListWatch final : public ListWatch {
     }
     return client::WatchEnd{.kind = client::WatchEnd::Kind::kCancelled, .detail = {}};
   }
-
- private:
   void note_locked(std::string call) {
     calls_.push_back(std::move(call));
     changed_.notify_all();
@@ -86,18 +116,7 @@ class ScriptedListWatch final : public ListWatch {
   std::deque<ListAnswer> lists_;  // guarded by mutex_, like the rest
   std::deque<WatchAnswer> watches_;
   std::vector<std::string> calls_;
+  bool streams_ = false;
 };
-
-/// An object of no kind, with what the runtime reads.
-inline Json make_object(const std::string& name, const std::string& version) {
-  return {{"metadata", {{"namespace", "default"}, {"name", name}, {"resourceVersion", version}}}};
-}
-
-inline client::ApiError status_error(int code) {
-  client::ApiError error;
-  error.code = code;
-  error.message = "scripted";
-  return error;
-}
 
 }  // namespace inference::runtime::testing
