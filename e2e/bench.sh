@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev bench: speed and size of what is shipped. Sourced by ./dev, after e2e/demo.sh, whose functions for cluster and operator it uses.
+# ./dev bench: speed and size of what is shipped, for which it uses the functions of e2e/demo.sh; and ./dev bench --peer. Sourced by ./dev.
 
 readonly BENCH_MODELS=200
 
@@ -55,4 +55,15 @@ bench_memory() {
   read -r pid _ <"$DEMO/operator.pid"
   printf 'operator, %s models        %s MB resident (target: under 40)\n' "$BENCH_MODELS" \
     "$(awk '/VmRSS/ { printf "%.1f", $2 / 1000 }' "/proc/$pid/status")"
+}
+
+# ./dev bench --peer: the operator beside one on controller-runtime and a bare writer, on a control plane of their own.
+bench_peer() {
+  ensure_go
+  mkdir -p build/bench
+  exec 9>build/bench/.lock
+  flock -n 9 || die "another ./dev bench --peer is running in this checkout"
+  (cd e2e/cluster && go build -o "$ROOT/build/localcluster" .) || die "e2e/cluster does not build"
+  (cd bench && go build -o "$ROOT/build/bench/" ./peer ./raw ./compare) || die "bench does not build"
+  build/bench/compare "$@" 9>&-
 }
