@@ -7,9 +7,9 @@
 #include "base/logging.h"
 #include "operator/client/api_request.h"
 #include "operator/client/credentials.h"
+#include "operator/client/http_transport.h"
 #include "operator/client/request_check.h"
 #include "operator/client/server_url.h"
-#include "operator/client/transport_cpprest.h"
 #include "operator/client/watch_decoder.h"
 
 namespace inference::client {
@@ -205,14 +205,13 @@ std::expected<std::unique_ptr<ApiClient>, ConfigError> ApiClient::make(const Cli
     if (auto material = credentials->tls_material(); !material)
       return std::unexpected(ConfigError{std::move(material.error())});
   }
-  auto transport =
-      make_cpprest_transport({.server = url->origin(),
-                              .tls_server_name = config.tls_server_name,
-                              .verify = config.insecure_skip_tls_verify ? TransportOptions::Verify::kNothing
-                                                                        : TransportOptions::Verify::kServer,
-                              .proxy_url = config.proxy_url,
-                              .tls_material = [credentials] { return credentials->tls_material(); }},
-                             clock);
+  auto transport = make_transport({.server = url->origin(),
+                                   .tls_server_name = config.tls_server_name,
+                                   .verify = config.insecure_skip_tls_verify ? TransportOptions::Verify::kNothing
+                                                                             : TransportOptions::Verify::kServer,
+                                   .proxy_url = config.proxy_url,
+                                   .tls_material = [credentials] { return credentials->tls_material(); }},
+                                  clock);
   if (!transport) return std::unexpected(ConfigError{std::move(transport.error())});
   return std::make_unique<ApiClient>(std::move(*transport), std::move(credentials), clock, std::move(options),
                                      url->path);

@@ -35,17 +35,19 @@ void HttpExchange::headers(int status, Headers headers) {
   const std::scoped_lock lock(mutex_);
   if (abandoned_) return;
   head_ = Head{status, std::move(headers)};
-  changed_.notify_all();
 }
 
 bool HttpExchange::bytes(std::string_view bytes, std::function<void()> resume) {
   const std::scoped_lock lock(mutex_);
   if (abandoned_) return true;
   pending_ += bytes;
-  changed_.notify_all();
   if (pending_.size() <= kPauseAbove) return true;
   resume_ = std::move(resume);
   return false;
+}
+
+void HttpExchange::announce() {
+  changed_.notify_all();
 }
 
 void HttpExchange::end(HttpEnd end) {

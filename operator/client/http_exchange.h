@@ -22,11 +22,13 @@ class HttpExchange {
   /// Bytes that may wait for the sender before the library is asked to pause.
   static constexpr std::size_t kPauseAbove = std::size_t{1024} * 1024;
 
-  // The library's side. Thread-safe, never blocks.
+  // The library's side. Thread-safe, never blocks. The sender is woken by announce() and end() only, so that a library
+  // that has several pieces at once wakes it once.
   void headers(int status, Headers headers);
   /// Returns false when the library must pause; `resume` is then called once, on the sender's thread, when it may go on
   /// or nobody listens.
   [[nodiscard]] bool bytes(std::string_view bytes, std::function<void()> resume);
+  void announce();
   void end(HttpEnd end);
 
   /// When the sender gives up.

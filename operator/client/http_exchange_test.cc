@@ -65,6 +65,7 @@ TEST(HttpExchange, GivesUpWhenNothingMovesForTheIdleTime) {
   clock.advance(9s);
   ASSERT_TRUE(clock.wait_for_sleepers(1));
   exchange.headers(200, {});  // progress: the ten seconds begin anew
+  exchange.announce();
   sink.begun.wait(false);
   ASSERT_TRUE(clock.wait_for_sleepers(1));
   clock.advance(9s);

@@ -103,4 +103,9 @@ struct TransportOptions {
   std::function<std::expected<std::shared_ptr<const TlsMaterial>, std::string>()> tls_material = {};
 };
 
+/// Makes the transport that this build ships (INFERENCE_TRANSPORT in CMake). The error says what is wrong with the
+/// options. `clock` must outlive the transport.
+[[nodiscard]] std::expected<std::unique_ptr<HttpTransport>, std::string> make_transport(TransportOptions options,
+                                                                                        Clock& clock);
+
 }  // namespace inference::client

@@ -5,19 +5,17 @@
 #include <cpprest/astreambuf.h>
 #include <cpprest/http_client.h>
 #include <cpprest/producerconsumerstream.h>
-#include <netinet/tcp.h>
 #include <pplx/threadpool.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
 
-#include "base/logging.h"
 #include "operator/client/http_exchange.h"
 #include "operator/client/request_check.h"
 #include "operator/client/server_url.h"
+#include "operator/client/transport_options.h"
 #include "operator/client/transport_tls.h"
 #include "operator/client/trust_store.h"
 
@@ -33,13 +31,6 @@ using TlsSocket = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
 // given up.
 constexpr std::chrono::seconds kLibraryTimeout{120};
 constexpr std::chrono::seconds kLibraryTimeoutMargin{5};
-
-// A dead peer (power lost, network gone) is noticed within 15 + 3 × 5 s while nothing is sent, and within 30 s while
-// something is.
-constexpr int kKeepAliveIdleSeconds = 15;
-constexpr int kKeepAliveIntervalSeconds = 5;
-constexpr int kKeepAliveProbes = 3;
-constexpr unsigned kUnacknowledgedMilliseconds = 30'000;
 
 /// Once a process, before anything else of the library. One thread in its pool: with more, closing a connection (cancel
 /// or timeout) races with the connection's own work on another thread. So nothing of ours may block on that thread. And
@@ -91,7 +82,9 @@ class ExchangeBuffer final : public Concurrency::streams::details::streambuf_sta
   pplx::task<std::size_t> _putn(const std::uint8_t* data, std::size_t count) override {
     pplx::task_completion_event<std::size_t> taken;
     const std::string_view bytes(reinterpret_cast<const char*>(data), count);
-    if (attempt_->exchange.bytes(bytes, [taken, count] { taken.set(count); })) return pplx::task_from_result(count);
+    const bool more = attempt_->exchange.bytes(bytes, [taken, count] { taken.set(count); });
+    attempt_->exchange.announce();
+    if (more) return pplx::task_from_result(count);
     return pplx::task<std::size_t>(taken);
   }
   pplx::task<int_type> _putc(std::uint8_t byte) override {
@@ -121,19 +114,11 @@ struct StreamSocket {
   int connections = 0;
 };
 
-void keep_alive(const StreamSocket& socket) {
+void keep_stream_alive(const StreamSocket& socket) {
   // A second connection means that the first address did not answer and the pointer is stale; the idle timeout must do
   // then.
   if (socket.native == nullptr || socket.connections != 1) return;
-  const int fd = static_cast<TlsSocket*>(socket.native)->next_layer().native_handle();
-  const auto set = [fd](int level, int option, const auto& value) {
-    ::setsockopt(fd, level, option, &value, sizeof(value));
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
-  set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledgedMilliseconds);
+  keep_alive(static_cast<TlsSocket*>(socket.native)->next_layer().native_handle());
 }
 
 /// An http_client and what its connections share.
@@ -189,6 +174,7 @@ void pass_headers(HttpExchange& exchange, const http::http_response& response) {
   Headers headers;
   for (const auto& [name, value] : response.headers()) headers.emplace_back(name, value);
   exchange.headers(response.status_code(), std::move(headers));
+  exchange.announce();
 }
 
 /// Sends on the library's thread. `client` is kept by the continuations until the answer has ended.
@@ -301,7 +287,7 @@ class CpprestTransport final : public HttpTransport {
     if (socket) {
       // Called while the request is being written, so the connection is there. After the answer it may be gone.
       request.set_progress_handler([socket](http::message_direction::direction direction, std::uint64_t) {
-        if (direction == http::message_direction::upload) keep_alive(*socket);
+        if (direction == http::message_direction::upload) keep_stream_alive(*socket);
       });
     }
     return request;
@@ -321,9 +307,7 @@ class CpprestTransport final : public HttpTransport {
       return make_client(std::move(material), request.idle_timeout + kLibraryTimeoutMargin,
                          std::make_shared<StreamSocket>());
     const std::scoped_lock lock(mutex_);
-    const bool same =
-        calls_ && (calls_->material == material || (material && calls_->material && *calls_->material == *material));
-    if (!same) {
+    if (!calls_ || !same_material(calls_->material, material)) {
       auto client = make_client(std::move(material), kLibraryTimeout, nullptr);
       if (!client) return client;
       calls_ = std::move(*client);
@@ -379,17 +363,11 @@ class CpprestTransport final : public HttpTransport {
 
 std::expected<std::unique_ptr<HttpTransport>, std::string> make_cpprest_transport(TransportOptions options,
                                                                                   Clock& clock) {
-  auto server = parse_server_url(options.server);
-  if (!server) return std::unexpected("server: " + server.error());
+  auto server = check_transport_options(options);
+  if (!server) return std::unexpected(std::move(server.error()));
   if (server->host.find(':') != std::string::npos) {
     return std::unexpected("server: an IPv6 address can't be connected to; use a name that resolves to it");
   }
-  if (!options.proxy_url.empty()) {
-    auto proxy = parse_server_url(options.proxy_url);
-    if (!proxy) return std::unexpected("proxy: " + proxy.error());
-    if (proxy->is_tls()) return std::unexpected("proxy: TLS to a proxy is not supported, use http://");
-  }
-  if (server->is_tls() && !options.tls_material) return std::unexpected("server: https needs certificates");
   prepare_library();
   return std::make_unique<CpprestTransport>(std::move(options), std::move(*server), clock);
 }

@@ -3,6 +3,7 @@
 
 #include "operator/client/request_check.h"
 #include "operator/client/transport_cpprest.h"
+#include "operator/client/transport_curl.h"
 #include "operator/client/transport_suite.h"
 
 namespace inference::client {
@@ -146,7 +147,7 @@ TEST_P(TransportTest, RefusesOptionsThatCannotWork) {
   }
 }
 
-constexpr TransportKind kTransports[] = {{"Cpprest", make_cpprest_transport}};
+constexpr TransportKind kTransports[] = {{"Cpprest", make_cpprest_transport}, {"Curl", make_curl_transport}};
 INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::ValuesIn(kTransports),
                          [](const auto& info) { return std::string(info.param.name); });
 

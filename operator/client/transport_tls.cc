@@ -91,6 +91,8 @@ int verify_and_record(X509_STORE_CTX* verification, void* outcome) {
 std::expected<void, std::string> configure_tls(ssl_ctx_st* context, const TlsMaterial& material, const TlsPeer& peer,
                                                std::shared_ptr<VerifyOutcome> outcome) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // libcurl writes every connection's secrets to the file that SSLKEYLOGFILE names.
+  SSL_CTX_set_keylog_callback(context, nullptr);
   if (peer.verify == TransportOptions::Verify::kServer) {
     if (auto trusted = trust_only(context, material.ca_pem); !trusted) return trusted;
     require_name(context, peer.name);
@@ -107,6 +109,10 @@ std::expected<void, std::string> check_tls_material(const TlsMaterial& material,
   if (!context) return std::unexpected("OpenSSL can't make a context");
   return configure_tls(context.get(), material, {.name = "localhost", .verify = verify},
                        std::make_shared<VerifyOutcome>());
+}
+
+bool same_material(const std::shared_ptr<const TlsMaterial>& a, const std::shared_ptr<const TlsMaterial>& b) {
+  return a == b || (a && b && *a == *b);
 }
 
 std::string verify_error_text(int error) {

@@ -35,6 +35,10 @@ struct TlsPeer {
 [[nodiscard]] std::expected<void, std::string> check_tls_material(const TlsMaterial& material,
                                                                   TransportOptions::Verify verify);
 
+/// Whether connections that were made with one may be used with the other. Null stands for no TLS.
+[[nodiscard]] bool same_material(const std::shared_ptr<const TlsMaterial>& a,
+                                 const std::shared_ptr<const TlsMaterial>& b);
+
 /// For people: "hostname mismatch" for a verification error.
 [[nodiscard]] std::string verify_error_text(int error);
 /// For people: OpenSSL's text for an error code (ERR_get_error), without source file names.

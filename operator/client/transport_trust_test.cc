@@ -172,6 +172,34 @@ TEST_P(TransportTest, DoesNotFollowRedirectsNorSendTheTokenOn) {
   EXPECT_EQ(server.requests().size(), 2U);
 }
 
+TEST_P(TransportTest, TakesNothingFromTheEnvironmentNorFromEarlierAnswers) {
+  FakeHttpServer proxy([](FakeConnection& connection, const FakeRequest&) { connection.respond(403, "no"); });
+  FakeHttpServer server(
+      [](FakeConnection& connection, const FakeRequest&) {
+        connection.respond(200, "{}", "Set-Cookie: key=value\r\nStrict-Transport-Security: max-age=9\r\n");
+      },
+      loopback());
+  const TemporaryFolder home;
+  (void)home.write(".netrc", "default login user password secret\n");
+  const std::vector<std::pair<const char*, std::string>> environment = {
+      {"https_proxy", proxy.url()}, {"HTTPS_PROXY", proxy.url()}, {"all_proxy", proxy.url()}, {"HOME", home.path()}};
+  const std::string own_home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  for (const auto& [name, value] : environment) ::setenv(name, value.c_str(), 1);
+  auto transport = connect(server);
+  for (int call = 0; call < 2; ++call) {
+    RecordingSink sink;
+    send(*transport, get(), sink);
+    EXPECT_EQ(sink.status, 200) << sink.end.detail;
+  }
+  for (const auto& [name, value] : environment) ::unsetenv(name);
+  ::setenv("HOME", own_home.c_str(), 1);
+  EXPECT_EQ(proxy.connections(), 0);
+  for (FakeRequest& request : server.requests()) {
+    EXPECT_FALSE(request.headers.contains("authorization"));
+    EXPECT_FALSE(request.headers.contains("cookie"));
+  }
+}
+
 TEST_P(TransportTest, RefusesWhatWouldInjectAHeader) {
   using namespace std::string_literals;
   FakeHttpServer server(answer_ok, loopback());
@@ -207,6 +235,24 @@ TEST_P(TransportTest, SendsAgainOnceWhenThePooledConnectionWasClosed) {
   }
   EXPECT_EQ(server.requests().size(), std::size_t{kRounds}) << "each was delivered exactly once";
   EXPECT_EQ(server.connections(), kRounds);
+}
+
+TEST_P(TransportTest, SendsACreateAgainOnlyWhereItCannotHaveArrived) {
+  FakeHttpServer server(
+      [](FakeConnection& connection, const FakeRequest&) {
+        connection.respond(201, "{}");
+        connection.close();  // in good order: close_notify, then FIN
+      },
+      loopback());
+  auto transport = connect(server);
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds; ++round) {
+    RecordingSink sink;
+    send(*transport, post(), sink);
+    EXPECT_EQ(sink.status, 201) << "round " << round << ": " << sink.end.detail;
+    server.close_idle();  // waits until it is closed
+  }
+  EXPECT_EQ(server.requests().size(), std::size_t{kRounds}) << "each was delivered exactly once";
 }
 
 TEST_P(TransportTest, NeverSendsACreateTwice) {
