@@ -107,6 +107,7 @@ func (b *bench) all(ctx context.Context, contestants []contestant) error {
 					return err
 				}
 			}
+			fmt.Fprintf(os.Stderr, "  %.1f s, %.2f s of CPU\n", f["converge_seconds"], f["converge_cpu_seconds"])
 			r[who.name] = append(r[who.name], f)
 		}
 	}

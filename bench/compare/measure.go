@@ -96,15 +96,15 @@ func (b *bench) watchConverge(ctx context.Context, p *process, log *audit, count
 }
 
 // settle lets the controller manager do its part, so that every model becomes Ready, and then looks at a fleet at rest.
-func (b *bench) settle(ctx context.Context, p *process, f figures) error {
-	if err := b.c.controllers("start"); err != nil {
-		return err
-	}
+func (b *bench) settle(ctx context.Context, p *process, f figures, count int) error {
 	log, err := openAudit(b.c.auditLog)
 	if err != nil {
 		return err
 	}
 	defer log.close()
+	if err := b.c.controllers("start"); err != nil {
+		return err
+	}
 	limit, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	for {
@@ -127,6 +127,14 @@ func (b *bench) settle(ctx context.Context, p *process, f figures) error {
 		return err
 	}
 	f["ready_cpu_seconds"] = before.Seconds()
+	events := 0
+	for i := range log.writes {
+		if log.writes[i].isEvent() {
+			events++
+		}
+	}
+	f["event_writes_per_object"] = float64(events) / float64(count)
+	f["status_writes_per_object"] = float64(len(log.writes)-events) / float64(count)
 	seen := len(log.writes)
 	if err := pause(ctx, b.settleFor); err != nil {
 		return err
@@ -289,7 +297,7 @@ func (b *bench) round(ctx context.Context, who contestant, count int) (figures, 
 		f[name] = value
 	}
 	if who.serves {
-		err := b.settle(ctx, p, f)
+		err := b.settle(ctx, p, f, count)
 		if err == nil {
 			var next *process
 			if next, err = b.restart(ctx, p, f, count); err == nil {

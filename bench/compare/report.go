@@ -23,6 +23,8 @@ var rows = []struct{ name, text, format string }{
 	{"requests_post_per_object", "  POST requests an object", "%.2f"},
 	{"reconciles_per_object", "  reconciles an object", "%.2f"},
 	{"ready_cpu_seconds", "CPU until all are Ready, s", "%.2f"},
+	{"status_writes_per_object", "  writes an object since it was written", "%.2f"},
+	{"event_writes_per_object", "  Events an object", "%.2f"},
 	{"peak_rss_mb", "peak memory, MB", "%.1f"},
 	{"settled_rss_mb", "settled memory, MB", "%.1f"},
 	{"settled_writes", "settled: writes", "%.0f"},
