@@ -234,6 +234,26 @@ TEST_F(ApiClientTest, RefusesATokenThatWouldInjectAHeader) {
   EXPECT_TRUE(server.requests().empty());
 }
 
+TEST_F(ApiClientTest, SendsNoWriteOnceItMayNotWriteButStillReads) {
+  // The answer asks to come again: between the two attempts the permission ends.
+  FakeHttpServer server(in_turn({{429, status(429, "TooManyRequests"), "Retry-After: 1\r\n"}, {200, kWeb.dump()}}));
+  int asked = 0;
+  ClientOptions options;
+  options.may_write = [&asked] { return ++asked == 1; };
+  auto client = ApiClient::make({.server = server.url()}, clock_, options);
+  ASSERT_TRUE(client) << client.error().message;
+  const auto applied = (*client)->apply(kDeployment, kWeb, {}, {});
+  ASSERT_FALSE(applied);
+  EXPECT_TRUE(applied.error().is_cancelled()) << applied.error().to_string();
+  EXPECT_EQ(server.requests().size(), 1U);
+  EXPECT_TRUE((*client)->create(kDeployment, kWeb, {}, {}).error().is_cancelled());
+  EXPECT_TRUE((*client)->remove(kDeployment, {"ns", "web"}, {}, {}).error().is_cancelled());
+  EXPECT_TRUE((*client)->apply_status(kDeployment, kWeb, {}).error().is_cancelled());
+  EXPECT_EQ(server.requests().size(), 1U);
+  EXPECT_TRUE((*client)->get(kDeployment, {"ns", "web"}, {}));
+  EXPECT_EQ(asked, 5);
+}
+
 TEST_F(ApiClientTest, RefusesConfigurationThatCannotWork) {
   EXPECT_FALSE(ApiClient::make({.server = "localhost"}, clock_));
   const auto without_authority = ApiClient::make({.server = "https://localhost"}, clock_);
