@@ -62,6 +62,8 @@ struct Metrics::Families {
       counters(registry, "watch_restarts_total", "Watches that ended and were begun again");
   Family<Counter>& lists =
       counters(registry, "informer_lists_total", "Full lists, at the start and when a watch could not go on");
+  Family<Gauge>& leader =
+      gauges(registry, "leader_election_master_status", "1 while this process holds the lease, else 0");
   Counter& dropped_events = counters(registry, "events_dropped_total", "Events that were not written").Add({});
 };
 
@@ -98,6 +100,12 @@ InformerMetrics Metrics::informer(const std::string& kind) {
   informer.watch_restarts_ = &families_->watch_restarts.Add({{"kind", kind}});
   informer.lists_ = &families_->lists.Add({{"kind", kind}});
   return informer;
+}
+
+LeaderMetrics Metrics::leader(const std::string& lease) {
+  LeaderMetrics leader;
+  leader.status_ = &families_->leader.Add({{"name", lease}});
+  return leader;
 }
 
 void Metrics::count_request(std::string_view verb, int code) {
@@ -147,6 +155,13 @@ void InformerMetrics::watch_restarted() const {
 }
 void InformerMetrics::listed() const {
   lists_->Increment();
+}
+
+void LeaderMetrics::leads() const {
+  status_->Set(1);
+}
+void LeaderMetrics::follows() const {
+  status_->Set(0);
 }
 
 }  // namespace inference::runtime

@@ -65,6 +65,18 @@ class InformerMetrics {
   prometheus::Counter* lists_ = nullptr;
 };
 
+/// Whether this process leads, as `leader_election_master_status`. A cheap handle; valid as long as the `Metrics` it
+/// came from. Thread-safe.
+class LeaderMetrics {
+ public:
+  void leads() const;
+  void follows() const;
+
+ private:
+  friend class Metrics;
+  prometheus::Gauge* status_ = nullptr;
+};
+
 /// All that `/metrics` shows, under the names that controller-runtime's users know, without its `controller_runtime_`
 /// prefix. Thread-safe.
 class Metrics {
@@ -77,6 +89,8 @@ class Metrics {
   [[nodiscard]] QueueMetrics queue(const std::string& name);
   [[nodiscard]] ControllerMetrics controller(const std::string& name);
   [[nodiscard]] InformerMetrics informer(const std::string& kind);
+  /// `lease` is the Lease's name.
+  [[nodiscard]] LeaderMetrics leader(const std::string& lease);
 
   /// One request to the API server has ended: `rest_client_requests_total`. `code` is the HTTP status, or 0 when there
   /// was no answer.
