@@ -22,7 +22,7 @@ Manager::~Manager() = default;
 Informer& Manager::watch(const client::Resource& resource, Selection selection, std::vector<Index> indexes) {
   auto source = std::make_unique<ApiListWatch>(surroundings_.api, resource, std::move(selection));
   return add(std::make_unique<Informer>(
-      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes), .transform = drop_managed_fields},
+      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes)},
       std::move(source), surroundings_.metrics, surroundings_.clock, surroundings_.random));
 }
 
@@ -53,16 +53,27 @@ std::expected<void, std::string> Manager::run(std::stop_token stop) {
   surroundings_.recorder.start();
   for (const auto& informer : informers_) informer->start();
 
-  std::expected<void, std::string> synced = wait_for_sync(stop);
-  if (synced.has_value() && !stop.stop_requested()) {
-    // Every cache is whole: a reconciler that finds no child may conclude that there is none.
-    for (const auto& controller : controllers_) controller->start();
-    working_ = true;
-    log::info("caches are synced, workers started");
-    wait_for(stop);
-  }
+  std::expected<void, std::string> ended = wait_for_sync(stop);
+  if (ended.has_value() && !stop.stop_requested()) ended = work(stop);
   auto stopped = stop_all();
-  return synced.has_value() ? stopped : synced;
+  return ended.has_value() ? stopped : ended;
+}
+
+std::expected<void, std::string> Manager::work(std::stop_token stop) {
+  if (options_.elector != nullptr) {
+    // Not earlier: who could not work must not lead.
+    standing_by_ = true;
+    log::info("caches are synced, standing by for the lease");
+    options_.elector->start();
+    if (!options_.elector->wait_leading(stop)) return {};
+  }
+  // Every cache is whole: a reconciler that finds no child may conclude that there is none.
+  for (const auto& controller : controllers_) controller->start();
+  working_ = true;
+  log::info("caches are synced, workers started");
+  if (options_.elector != nullptr) return options_.elector->wait_lost(stop);
+  wait_for(stop);
+  return {};
 }
 
 std::expected<void, std::string> Manager::wait_for_sync(std::stop_token stop) {
@@ -86,6 +97,7 @@ void Manager::wait_for(std::stop_token stop) {
 std::expected<void, std::string> Manager::stop_all() {
   log::info("stopping");
   working_ = false;
+  standing_by_ = false;
   const TimePoint deadline = surroundings_.clock.now() + options_.stop_timeout;
   // Beside the rest: civetweb looks for its end every two seconds only.
   const std::jthread health_stopper([this] { health_.reset(); });
@@ -101,12 +113,17 @@ std::expected<void, std::string> Manager::stop_all() {
   }
   // After the workers, who record: what they said last is written too.
   if (!surroundings_.recorder.stop(deadline)) hanging += " event recorder";
+  // Last, and only when nothing of us can write any more: then another may lead at once.
+  if (hanging.empty() && options_.elector != nullptr && !options_.elector->stop(deadline)) hanging = " leader elector";
   if (!hanging.empty()) return std::unexpected("did not stop in time:" + hanging);
   log::info("stopped");
   return {};
 }
 
 std::expected<void, std::string> Manager::alive() const {
+  if (options_.elector != nullptr) {
+    if (auto leads = options_.elector->alive(); !leads.has_value()) return leads;
+  }
   if (!working_) return {};
   for (const auto& controller : controllers_) {
     if (controller->alive() < controller->workers()) {
@@ -120,7 +137,7 @@ std::expected<void, std::string> Manager::ready() const {
   for (const auto& informer : informers_) {
     if (!informer->has_synced()) return std::unexpected("waiting for the first list of " + informer->kind());
   }
-  if (!working_) return std::unexpected("the workers do not run");
+  if (!working_ && !standing_by_) return std::unexpected("the workers do not run");
   return {};
 }
 

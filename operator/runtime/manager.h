@@ -14,6 +14,7 @@
 #include "operator/runtime/controller.h"
 #include "operator/runtime/health_server.h"
 #include "operator/runtime/informer.h"
+#include "operator/runtime/leader_elector.h"
 #include "operator/runtime/metrics.h"
 #include "operator/runtime/recorder.h"
 
@@ -23,6 +24,7 @@ struct ManagerOptions {
   std::optional<std::string> health_address;        // of the health server; none: no server
   Duration sync_timeout = std::chrono::minutes{2};  // as controller-runtime's CacheSyncTimeout
   Duration stop_timeout = std::chrono::seconds{5};  // for everything together
+  LeaderElector* elector = nullptr;  // the workers run while it leads; null: always. Outlives the manager
 };
 
 /// What the manager's parts share; all outlive it.
@@ -34,8 +36,8 @@ struct Surroundings {
   Random& random;
 };
 
-/// Owns the informers and controllers of the process and runs them: caches first, workers once the caches are whole,
-/// and back in reverse.
+/// Owns the informers and controllers of the process and runs them: caches first, workers once the caches are whole and
+/// this process leads, and back in reverse. A process that does not lead stands by with whole caches.
 class Manager {
  public:
   Manager(ManagerOptions options, Surroundings surroundings);
@@ -51,8 +53,9 @@ class Manager {
   [[nodiscard]] Controller& add_controller(ControllerOptions options, std::unique_ptr<Reconciler> reconciler);
 
   /// Runs until `stop`. A kind whose CRD is missing counts as synced. An error is fatal and one line: a kind did not
-  /// sync in time (with the API server's reason), the address is taken, or a thread did not end within `stop_timeout`;
-  /// after the last the caller must leave by _Exit.
+  /// sync in time (with the API server's reason), the address is taken, the lease was lost, or a thread did not end
+  /// within `stop_timeout`; after the last the caller must leave by _Exit. At `stop` the lease is released last, when
+  /// nothing writes any more.
   [[nodiscard]] std::expected<void, std::string> run(std::stop_token stop);
 
   /// Where the health server listens while running; 0 when there is none. Thread-safe.
@@ -60,6 +63,7 @@ class Manager {
 
  private:
   [[nodiscard]] std::expected<void, std::string> wait_for_sync(std::stop_token stop);
+  [[nodiscard]] std::expected<void, std::string> work(std::stop_token stop);
   void wait_for(std::stop_token stop);
   [[nodiscard]] std::expected<void, std::string> stop_all();
   [[nodiscard]] std::expected<void, std::string> alive() const;
@@ -70,8 +74,9 @@ class Manager {
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<std::unique_ptr<Informer>> informers_;  // after controllers_: handlers use their queues
   std::atomic<int> health_port_ = 0;
-  std::atomic<bool> working_ = false;     // the workers have been started
-  std::unique_ptr<HealthServer> health_;  // last: its checks read the rest
+  std::atomic<bool> working_ = false;      // the workers have been started
+  std::atomic<bool> standing_by_ = false;  // waits for the lease
+  std::unique_ptr<HealthServer> health_;   // last: its checks read the rest
 };
 
 }  // namespace inference::runtime

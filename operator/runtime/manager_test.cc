@@ -32,6 +32,10 @@ class NotingReconciler final : public Reconciler {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, seconds{60}, [&] { return names_.size() >= count; });
   }
+  [[nodiscard]] bool has_been_called() {
+    const std::scoped_lock lock(mutex_);
+    return !names_.empty();
+  }
   [[nodiscard]] bool too_early() {
     const std::scoped_lock lock(mutex_);
     return too_early_;
@@ -67,7 +71,7 @@ class ManagerTest : public ::testing::Test {
     auto scripted = std::make_unique<ScriptedListWatch>();
     source = scripted.get();
     return manager_.add(
-        std::make_unique<Informer>(InformerOptions{.kind = kind, .indexes = {}, .transform = drop_managed_fields},
+        std::make_unique<Informer>(InformerOptions{.kind = kind, .indexes = {}},
                                    std::move(scripted), metrics_, clock_, random_));
   }
 
@@ -136,7 +140,7 @@ TEST(ManagerHealth, IsReadyOnceTheCachesAreWholeAndTheWorkersRun) {
   auto scripted = std::make_unique<ScriptedListWatch>();
   ScriptedListWatch& things = *scripted;
   Informer& informer = manager.add(
-      std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}, .transform = drop_managed_fields},
+      std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
                                  std::move(scripted), metrics, clock, random));
   auto reconciler = std::make_unique<NotingReconciler>(std::vector<const Informer*>{});
   NotingReconciler& noting = *reconciler;
@@ -157,6 +161,123 @@ TEST(ManagerHealth, IsReadyOnceTheCachesAreWholeAndTheWorkersRun) {
   runner.request_stop();
   runner.join();
   EXPECT_EQ(manager.health_port(), 0);
+}
+
+// A Lease that another holds until it lets go, and that this process then cannot renew.
+class HeldLease {
+ public:
+  LeaseCalls calls() {
+    return {
+        .get = [this](std::stop_token) -> LeaseCalls::Answer { return lease(); },
+        .create = [](const Json&, std::stop_token) -> LeaseCalls::Answer { return std::unexpected(status_error(500)); },
+        .update = [this](const Json& wanted, std::stop_token) -> LeaseCalls::Answer {
+          writes_.push_back(wanted["spec"]["holderIdentity"]);
+          if (writes_.size() == 1 || writes_.back().empty()) return wanted;
+          return std::unexpected(status_error(500));
+        }};
+  }
+  void let_go() { free_ = true; }
+  /// Once the elector's thread has ended.
+  [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
+
+ private:
+  [[nodiscard]] Json lease() const {
+    return {{"metadata", {{"resourceVersion", "1"}}},
+            {"spec", {{"holderIdentity", free_ ? "" : "other"}, {"leaseDurationSeconds", 15}}}};
+  }
+  std::atomic<bool> free_ = false;
+  std::vector<std::string> writes_;
+};
+
+class ElectedManager : public ::testing::Test {
+ protected:
+  explicit ElectedManager(std::optional<std::string> health_address = {})
+      : manager_({.health_address = std::move(health_address), .elector = &elector_},
+                 {.api = api_, .metrics = metrics_, .recorder = recorder_, .clock = clock_, .random = random_}) {}
+
+  FakeClock clock_;
+  SeededRandom random_{1};
+  Metrics metrics_;
+  client::ApiClient api_{nullptr, nullptr, clock_, {}};
+  Recorder recorder_{{.instance = "test"},
+                     [](const Json&, std::stop_token) { return std::expected<void, client::ApiError>{}; },
+                     metrics_,
+                     clock_,
+                     random_};
+  HeldLease lease_;
+  LeaderElector elector_{
+      {.lease = {"ns", "op"}, .identity = "me"}, lease_.calls(), metrics_.leader("op"), clock_, random_};
+  Manager manager_;
+  NotingReconciler* reconciler_ = nullptr;
+  std::expected<void, std::string> result_;
+  std::jthread thread_;
+
+  // One object is in the cache; the process stands by.
+  void SetUp() override {
+    auto scripted = std::make_unique<ScriptedListWatch>();
+    scripted->answer_list(
+        client::ListPage{.items = {make_object("a", "1")}, .continue_token = {}, .resource_version = "9"});
+    Informer& informer = manager_.add(
+        std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
+                                   std::move(scripted), metrics_, clock_, random_));
+    auto reconciler = std::make_unique<NotingReconciler>(std::vector<const Informer*>{});
+    reconciler_ = reconciler.get();
+    Controller& controller =
+        manager_.add_controller({.name = "thing", .workers = 1, .limits = {}}, std::move(reconciler));
+    informer.on_change(enqueue_object(controller.queue()));
+    thread_ = std::jthread([this](std::stop_token stop) { result_ = manager_.run(stop); });
+    ASSERT_TRUE(clock_.wait_for_sleepers(3));  // run() itself, the recorder, the elector
+  }
+  void lead() {
+    lease_.let_go();
+    clock_.advance(seconds{2});
+    ASSERT_TRUE(reconciler_->wait_for(1));
+    ASSERT_TRUE(clock_.wait_for_sleepers(4));  // the worker too
+  }
+};
+
+class ElectedManagerHealth : public ElectedManager {
+ protected:
+  ElectedManagerHealth() : ElectedManager("127.0.0.1:0") {}
+};
+
+TEST_F(ElectedManagerHealth, IsReadyWhileItStandsByAndWhileItLeads) {
+  EXPECT_TRUE(testing::get(manager_.health_port(), "/readyz").ends_with("ok\n"));
+  EXPECT_TRUE(testing::get(manager_.health_port(), "/healthz").ends_with("ok\n"));
+  lead();
+  EXPECT_TRUE(testing::get(manager_.health_port(), "/readyz").ends_with("ok\n"));
+  EXPECT_TRUE(testing::get(manager_.health_port(), "/healthz").ends_with("ok\n"));
+}
+
+TEST_F(ElectedManager, ReconcilesNothingWhileItStandsBy) {
+  clock_.advance(seconds{2});
+  ASSERT_TRUE(clock_.wait_for_sleepers(3));
+  EXPECT_FALSE(reconciler_->has_been_called());
+  thread_.request_stop();
+  thread_.join();
+  EXPECT_TRUE(result_.has_value()) << result_.error();
+  EXPECT_TRUE(lease_.writes().empty());
+}
+
+TEST_F(ElectedManager, ReconcilesOnceItLeadsAndReleasesTheLeaseAtTheEnd) {
+  lead();
+  thread_.request_stop();
+  thread_.join();
+  EXPECT_TRUE(result_.has_value()) << result_.error();
+  EXPECT_EQ(lease_.writes(), (std::vector<std::string>{"me", ""}));
+}
+
+TEST_F(ElectedManager, EndsWithOneLineWhenTheLeaseIsLost) {
+  lead();
+  for (int i = 0; i < 4; ++i) {
+    clock_.advance(seconds{2});
+    ASSERT_TRUE(clock_.wait_for_sleepers(4));
+  }
+  clock_.advance(seconds{2});
+  thread_.join();
+  ASSERT_FALSE(result_.has_value());
+  EXPECT_TRUE(result_.error().starts_with("lost the lease ns/op: not renewed in time")) << result_.error();
+  EXPECT_EQ(lease_.writes(), (std::vector<std::string>(5, "me")));
 }
 
 }  // namespace
