@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +12,8 @@
 #include "base/version.h"
 #include "operator/client/api_client.h"
 #include "operator/client/client_config.h"
+#include "operator/client/in_cluster.h"
+#include "operator/runtime/leader_elector.h"
 #include "operator/runtime/manager.h"
 #include "reconcilers/wiring.h"
 #include "render/template_set.h"
@@ -24,9 +27,37 @@ struct Flags {
   std::string context;
   std::string health_address = ":8081";
   std::size_t workers = 4;
+  bool leader_elect = true;
+  runtime::LeaderElectorOptions election = {.lease = {"", runtime::kDefaultLease}};
   log::Level log_level = log::Level::kInfo;
   log::Format log_format = log::Format::kJson;
 };
+
+/// A flag for a time like 15s or 500ms; the default is the value that `target` has.
+void add_duration(CLI::App& app, const std::string& name, Duration& target, const std::string& description) {
+  const std::map<std::string, std::int64_t> units = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+  app.add_option_function<std::int64_t>(
+         name, [&target](std::int64_t milliseconds) { target = std::chrono::milliseconds{milliseconds}; }, description)
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED).description(""))
+      ->check(CLI::Range(std::int64_t{0}, units.at("h")).description(""))
+      ->type_name("DURATION")
+      ->default_str(std::to_string(std::chrono::duration_cast<std::chrono::seconds>(target).count()) + "s");
+}
+
+/// The names and defaults of Kubernetes' own components.
+void declare_election(CLI::App& app, Flags& flags) {
+  runtime::LeaderElectorOptions& election = flags.election;
+  app.add_flag("--leader-elect", flags.leader_elect,
+               "work only while holding a Lease, so that several replicas can run (default: true)");
+  add_duration(app, "--leader-elect-lease-duration", election.lease_duration,
+               "how long after the leader's last renewal another may take over");
+  add_duration(app, "--leader-elect-renew-deadline", election.renew_deadline,
+               "how long the leader goes on without a renewal");
+  add_duration(app, "--leader-elect-retry-period", election.retry_period, "between two tries to take or renew");
+  app.add_option("--leader-elect-resource-namespace", election.lease.ns,
+                 "of the Lease (default: the pod's own, else inference-system)");
+  app.add_option("--leader-elect-resource-name", election.lease.name, "of the Lease")->capture_default_str();
+}
 
 /// Declares the flags on `app`; their values land in `flags`.
 void declare(CLI::App& app, Flags& flags) {
@@ -48,6 +79,7 @@ void declare(CLI::App& app, Flags& flags) {
       ->transform(CLI::CheckedTransformer(levels));
   app.add_option("--log-format", flags.log_format, "json or text (default: json)")
       ->transform(CLI::CheckedTransformer(formats));
+  declare_election(app, flags);
   app.set_version_flag("--version",
                        "inference-operator " + std::string(version()) + " (" + std::string(git_commit()) + ")");
 }
@@ -91,6 +123,23 @@ std::string instance_name() {
   return pod == nullptr ? "inference-operator" : pod;
 }
 
+/// Unlike any other process's, so that a container that was started again does not take the lease of the one before
+/// for its own while that may still live.
+std::string make_identity(Random& random) {
+  char suffix[14];
+  std::snprintf(suffix, sizeof suffix, "%013llx", static_cast<unsigned long long>(std::ldexp(random.uniform(), 52)));
+  return instance_name() + "_" + suffix;
+}
+
+/// The lease's own way to the API server: its calls never wait for, or with, those of the workers.
+std::expected<std::unique_ptr<client::ApiClient>, std::string> lease_client(
+    const client::ClientConfig& config, const runtime::LeaderElectorOptions& election, Clock& clock,
+    const client::ClientOptions& options) {
+  auto api = client::ApiClient::make(config, clock, runtime::lease_client_options(election, options));
+  if (!api) return std::unexpected(api.error().message);
+  return std::move(*api);
+}
+
 /// Everything between the flags and the end. The error is one line, for standard error.
 std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   const auto config = client::load_config({.kubeconfig = flags.kubeconfig, .context = flags.context});
@@ -99,8 +148,23 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   static SystemClock clock;
   static SeededRandom random;
   runtime::Metrics metrics;
-  client::ClientOptions options{.user_agent = "inference-operator/" + std::string(version())};
+  // The identity tells the replicas apart in the API server's audit log too.
+  runtime::LeaderElectorOptions election = flags.election;
+  election.identity = make_identity(random);
+  client::ClientOptions options{.user_agent =
+                                    "inference-operator/" + std::string(version()) + " (" + election.identity + ")"};
   options.observer = [&metrics](std::string_view verb, int code) { metrics.count_request(verb, code); };
+
+  std::unique_ptr<client::ApiClient> lease_api;
+  std::optional<runtime::LeaderElector> elector;
+  if (flags.leader_elect) {
+    auto made = lease_client(*config, election, clock, options);
+    if (!made) return std::unexpected(made.error());
+    lease_api = std::move(*made);
+    elector.emplace(election, runtime::lease_calls(*lease_api, election.lease), metrics.leader(election.lease.name),
+                    clock, random);
+    options.may_write = [&elector] { return elector->may_write(); };
+  }
   auto api = client::ApiClient::make(*config, clock, std::move(options));
   if (!api) return std::unexpected(api.error().message);
 
@@ -108,6 +172,7 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   const runtime::Surroundings surroundings{**api, metrics, recorder, clock, random};
   runtime::ManagerOptions manager_options;
   if (flags.health_address != "off") manager_options.health_address = flags.health_address;
+  if (elector) manager_options.elector = &*elector;
   runtime::Manager manager(manager_options, surroundings);
   reconcilers::add_inference_deployments(manager, surroundings, render::TemplateSet::embedded(), flags.workers);
 
@@ -135,6 +200,12 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? 0 : 2;
   }
+  if (const auto fits = runtime::check(flags.election); flags.leader_elect && !fits) {
+    std::cerr << "error: --leader-elect: " << fits.error() << "\n";
+    return 2;
+  }
+  if (flags.election.lease.ns.empty()) flags.election.lease.ns = client::in_cluster_namespace();
+  if (flags.election.lease.ns.empty()) flags.election.lease.ns = runtime::kDefaultLeaseNamespace;
   log::configure(flags.log_level, flags.log_format);
   const StopOnSignal signals;
   try {

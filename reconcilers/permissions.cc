@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "operator/client/resource.h"
+#include "operator/runtime/leader_elector.h"
 #include "reconcilers/children.h"
 #include "reconcilers/cluster_facts.h"
 
@@ -26,6 +27,13 @@ std::set<Permission> required_permissions() {
   add(kMutatingAdmissionPolicyBinding, {"get"}, {}, kGangPolicyName);
   add(kEvent, {"create", "patch"});
   return all;
+}
+
+std::set<Permission> required_election_permissions() {
+  const client::Resource& lease = client::resources::kLease;
+  return {{lease.group, lease.plural, "create", ""},
+          {lease.group, lease.plural, "get", runtime::kDefaultLease},
+          {lease.group, lease.plural, "patch", runtime::kDefaultLease}};
 }
 
 }  // namespace inference::reconcilers

@@ -19,4 +19,8 @@ struct Permission {
 /// are made from.
 [[nodiscard]] std::set<Permission> required_permissions();
 
+/// What leader election calls, in the operator's own namespace only, with the names that --leader-elect-resource-name
+/// and -namespace have by default.
+[[nodiscard]] std::set<Permission> required_election_permissions();
+
 }  // namespace inference::reconcilers

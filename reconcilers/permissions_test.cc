@@ -10,8 +10,8 @@
 namespace inference::reconcilers {
 namespace {
 
-std::set<Permission> granted() {
-  std::ifstream file(std::string(SOURCE_DIR) + "/config/rbac/role.yaml");
+std::set<Permission> granted(const std::string& name) {
+  std::ifstream file(std::string(SOURCE_DIR) + "/config/rbac/" + name);
   std::stringstream text;
   text << file.rdbuf();
   const auto documents = read_yaml_documents(text.str());
@@ -38,7 +38,11 @@ std::string list(const std::set<Permission>& permissions) {
 }
 
 TEST(Permissions, TheClusterRoleGrantsExactlyWhatTheCodeCalls) {
-  EXPECT_EQ(list(granted()), list(required_permissions()));
+  EXPECT_EQ(list(granted("role.yaml")), list(required_permissions()));
+}
+
+TEST(Permissions, TheElectionsRoleGrantsExactlyWhatTheCodeCallsInTheOperatorsNamespace) {
+  EXPECT_EQ(list(granted("leader_election_role.yaml")), list(required_election_permissions()));
 }
 
 TEST(Permissions, NothingReadsSecretsOrTouchesPods) {
