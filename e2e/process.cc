@@ -58,13 +58,15 @@ Output run(const std::vector<std::string>& command, const std::string& input) {
   return output;
 }
 
-OperatorProcess::OperatorProcess(const RealCluster& cluster, std::vector<std::string> flags) {
+OperatorProcess::OperatorProcess(const RealCluster& cluster, const OperatorOptions& options) {
+  if (options.old_lease == OperatorOptions::OldLease::kForget)
+    cluster.must({"delete", "lease", "inference-operator", "-n", "inference-system", "--ignore-not-found"});
   std::string log_file = "/tmp/inference-operator-log-XXXXXX";
   const int log_fd = mkstemp(log_file.data());
   log_file_ = log_file;
-  kubeconfig_ = cluster.operator_kubeconfig();
+  kubeconfig_ = cluster.operator_kubeconfig(options.server.empty() ? cluster.server() : options.server);
   std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", kubeconfig_, "--health-address", "127.0.0.1:0"};
-  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), options.flags.begin(), options.flags.end());
   auto arguments = pointers(words);
   pid_ = fork();
   if (pid_ == 0) {
@@ -89,7 +91,15 @@ bool OperatorProcess::running() const {
 }
 
 int OperatorProcess::stop(int signal) {
+  send(signal);
+  return wait();
+}
+
+void OperatorProcess::send(int signal) const {
   kill(pid_, signal);
+}
+
+int OperatorProcess::wait() {
   int status = 0;
   const bool ended = eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, std::chrono::seconds{20});
   if (!ended) {

@@ -62,8 +62,11 @@ Output RealCluster::must(std::vector<std::string> arguments, const std::string& 
   return output;
 }
 
-std::string RealCluster::operator_kubeconfig() const {
-  const auto config = client::load_config({.kubeconfig = kubeconfig_, .context = {}});
+std::string RealCluster::server() const {
+  return client::load_config({.kubeconfig = kubeconfig_, .context = {}})->server;
+}
+
+std::string RealCluster::operator_kubeconfig(const std::string& server) const {
   const Output token = must({"create", "token", "inference-operator", "-n", "inference-system", "--duration", "1h"});
   const Output authority = must({"config", "view", "--raw", "--flatten", "--minify", "-o",
                                  "jsonpath={.clusters[0].cluster.certificate-authority-data}"});
@@ -71,7 +74,7 @@ std::string RealCluster::operator_kubeconfig() const {
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"clusters",
-       {{{"name", "c"}, {"cluster", {{"server", config->server}, {"certificate-authority-data", authority.text}}}}}},
+       {{{"name", "c"}, {"cluster", {{"server", server}, {"certificate-authority-data", authority.text}}}}}},
       {"users", {{{"name", "operator"}, {"user", {{"token", token.text.substr(0, token.text.find('\n'))}}}}}},
       {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "operator"}}}}}},
       {"current-context", "x"}};
@@ -131,15 +134,22 @@ void RealCluster::remove_nodes(const std::string& product) {
   must({"delete", "nodes", "-l", "nvidia.com/gpu.product=" + product, "--wait=false"});
 }
 
-std::vector<std::string> RealCluster::operator_writes(const std::string& ns) const {
+std::vector<Json> RealCluster::operator_audit() const {
   std::ifstream file(folder_of(kubeconfig_) + "/audit.log");
   EXPECT_TRUE(file.is_open()) << "no audit log beside " << kubeconfig_;
-  std::vector<std::string> writes;
+  std::vector<Json> events;
   for (std::string line; std::getline(file, line);) {
-    const Json event = Json::parse(line, nullptr, false);
-    if (event.is_discarded() || event.value("stage", "") != "ResponseComplete") continue;
-    if (event.value("/objectRef/namespace"_json_pointer, "") != ns) continue;
-    writes.push_back(event.value("verb", "") + " " + event.value("requestURI", ""));
+    Json event = Json::parse(line, nullptr, false);
+    if (!event.is_discarded() && event.value("stage", "") == "ResponseComplete") events.push_back(std::move(event));
+  }
+  return events;
+}
+
+std::vector<std::string> RealCluster::operator_writes(const std::string& ns) const {
+  std::vector<std::string> writes;
+  for (const Json& event : operator_audit()) {
+    if (event.value("/objectRef/namespace"_json_pointer, "") == ns)
+      writes.push_back(event.value("verb", "") + " " + event.value("requestURI", ""));
   }
   return writes;
 }

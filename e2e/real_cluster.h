@@ -40,9 +40,11 @@ class RealCluster {
   [[nodiscard]] Output kubectl(std::vector<std::string> arguments, const std::string& input = {}) const;
   /// The same, and the test fails when it does.
   Output must(std::vector<std::string> arguments, const std::string& input = {}) const;
+  /// The API server's URL.
+  [[nodiscard]] std::string server() const;
   /// A kubeconfig with a fresh token of the operator's service account: what it may do is config/rbac and nothing else.
-  /// The caller removes the file.
-  [[nodiscard]] std::string operator_kubeconfig() const;
+  /// It leads to `server`. The caller removes the file.
+  [[nodiscard]] std::string operator_kubeconfig(const std::string& server) const;
 
   /// Null when it is not there.
   [[nodiscard]] Json get(const client::Resource& resource, const std::string& ns, const std::string& name);
@@ -59,6 +61,9 @@ class RealCluster {
   /// Writes by the operator's service account in a namespace so far, from the API server's audit log: verb and URI,
   /// oldest first.
   [[nodiscard]] std::vector<std::string> operator_writes(const std::string& ns) const;
+  /// All writes by the operator's service account that have been answered so far: audit.k8s.io/v1 Events, oldest answer
+  /// first.
+  [[nodiscard]] std::vector<Json> operator_audit() const;
 
  private:
   std::string kubeconfig_;
@@ -85,15 +90,26 @@ class Namespace {
   std::string name_;
 };
 
+struct OperatorOptions {
+  std::vector<std::string> flags = {};
+  std::string server = {};  // empty: the cluster's own
+  /// A process that was killed leaves a Lease that the next would have to wait for. Only a test of several processes at
+  /// once needs that.
+  enum class OldLease { kForget, kRespect } old_lease = OldLease::kForget;
+};
+
 /// The built operator as a process of its own, as its service account.
 class OperatorProcess {
  public:
-  explicit OperatorProcess(const RealCluster& cluster, std::vector<std::string> flags = {});
+  explicit OperatorProcess(const RealCluster& cluster, const OperatorOptions& options = {});
   ~OperatorProcess();
   OperatorProcess(const OperatorProcess&) = delete;
   OperatorProcess& operator=(const OperatorProcess&) = delete;
 
-  /// Sends the signal and waits for the end, at most 20 s. The exit code, or 128 + signal.
+  void send(int signal) const;
+  /// Waits for the end, at most 20 s, then kills it. The exit code, or 128 + signal.
+  int wait();
+  /// Both.
   int stop(int signal);
   [[nodiscard]] std::string log() const;
   [[nodiscard]] bool running() const;
