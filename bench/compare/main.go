@@ -43,6 +43,10 @@ func main() {
 	flag.BoolVar(&o.look, "look", false, "also a raw writer that looks before it writes, as the operators do")
 	flag.BoolVar(&o.keep, "keep", false, "leave the control plane running")
 	flag.Parse()
+	if flag.NArg() > 0 || o.rounds < 1 || o.objects < 1 || o.workers < 1 || o.changes < 1 {
+		fmt.Fprintln(os.Stderr, "compare: takes flags only, and at least 1 of each number")
+		os.Exit(2)
+	}
 	o.cores = runtime.NumCPU()
 	o.peer, o.raw = filepath.Join(o.out, "peer"), filepath.Join(o.out, "raw")
 
