@@ -40,6 +40,11 @@ std::expected<std::string, std::string> read(const PemSource& source, std::optio
   return std::string(*content);
 }
 
+/// Where a part of the material comes from, for errors.
+std::string origin(const PemSource& source, std::string_view field) {
+  return source.file.empty() || !source.inline_pem.empty() ? std::string(field) + "-data" : source.file;
+}
+
 }  // namespace
 
 Credentials::Credentials(ClientConfig config, Clock& clock)
@@ -123,6 +128,18 @@ bool Credentials::refresh(const Secret& rejected) {
   return true;
 }
 
+std::string Credentials::check(const TlsMaterial& material, TransportOptions::Verify verify) const {
+  // The authority by itself first: what fails after it is the client's certificate or key.
+  if (const auto trusted = check_tls_material({.ca_pem = material.ca_pem}, verify); !trusted)
+    return origin(config_.certificate_authority, "certificate-authority") + ": " + trusted.error();
+  const auto usable = check_tls_material(material, verify);
+  if (usable) return {};
+  if (config_.exec && config_.client_certificate.empty())
+    return "credential plugin " + config_.exec->command + ": " + usable.error();
+  return origin(config_.client_certificate, "client-certificate") + ", " + origin(config_.client_key, "client-key") +
+         ": " + usable.error();
+}
+
 std::expected<std::shared_ptr<const TlsMaterial>, std::string> Credentials::tls_material() {
   TlsMaterial candidate;
   {
@@ -147,12 +164,11 @@ std::expected<std::shared_ptr<const TlsMaterial>, std::string> Credentials::tls_
       candidate.key_pem = Secret(std::move(*key));
     }
     if (material_ && *material_ == candidate) return material_;
-    const auto usable = check_tls_material(candidate, verify);
-    if (usable) {
+    problem = check(candidate, verify);
+    if (problem.empty()) {
       material_ = std::make_shared<const TlsMaterial>(std::move(candidate));
       return material_;
     }
-    problem = usable.error();
   }
   if (!material_) return std::unexpected(std::move(problem));
   // Once for each state of the files, not once a request.

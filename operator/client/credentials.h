@@ -42,6 +42,8 @@ class Credentials {
   [[nodiscard]] std::expected<Secret, ApiError> token_from_file();
   [[nodiscard]] std::expected<Secret, ApiError> token_from_plugin(const std::stop_token& stop);
   [[nodiscard]] bool plugin_is_fresh() const;  // with mutex_ held
+  /// Empty when all is well, else where the unusable part comes from and what is wrong with it.
+  [[nodiscard]] std::string check(const TlsMaterial& material, TransportOptions::Verify verify) const;
 
   const ClientConfig config_;
   Clock& clock_;

@@ -93,7 +93,7 @@ TEST_F(CredentialsTest, SaysWhyATokenFileCannotBeUsed) {
   Credentials directory({.token_file = folder_.path()}, clock_);
   EXPECT_NE(token(directory).find("not a regular file"), std::string::npos);
   Credentials large({.token_file = folder_.write("large", std::string(2 * FileWatch::kMaxBytes, 'x'))}, clock_);
-  EXPECT_NE(token(large).find("larger"), std::string::npos);
+  EXPECT_NE(token(large).find("File too large"), std::string::npos);
 }
 
 TEST_F(CredentialsTest, AfterARefusalTriesAgainOnlyWithAnotherToken) {
@@ -291,6 +291,23 @@ TEST_F(CredentialsTest, SaysWhyCertificatesCannotBeUsedFromTheStart) {
   const auto material = credentials.tls_material();
   ASSERT_FALSE(material);
   EXPECT_NE(material.error().find("/missing: No such file"), std::string::npos);
+}
+
+TEST_F(CredentialsTest, NamesTheFileWhoseContentIsUnusable) {
+  const TestAuthority authority;
+  const auto problem = [&](const ClientConfig& config) {
+    const auto material = Credentials(config, clock_).tls_material();
+    return material ? "none" : material.error();
+  };
+  const PemSource no_pem = {.file = folder_.write("no.pem", "nothing")};
+  const PemSource key = {.file = folder_.write("key", authority.issue({}).key_pem)};
+  const PemSource ca = {.file = folder_.write("ca", authority.pem())};
+  EXPECT_EQ(problem({.certificate_authority = no_pem}),
+            no_pem.file + ": the certificate authority holds no PEM certificate");
+  EXPECT_EQ(problem({.certificate_authority = {.inline_pem = Secret("nothing")}}),
+            "certificate-authority-data: the certificate authority holds no PEM certificate");
+  EXPECT_EQ(problem({.certificate_authority = ca, .client_certificate = no_pem, .client_key = key}),
+            no_pem.file + ", " + key.file + ": the client certificate holds no PEM certificate");
 }
 
 template <typename T>

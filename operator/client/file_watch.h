@@ -7,10 +7,14 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "operator/client/secret.h"
 
 namespace inference::client {
+
+/// Reads a small file once, a pipe as well, and names the cause when that fails: a folder, no right, too large.
+[[nodiscard]] std::expected<std::string, std::error_code> read_small_file(const std::string& path);
 
 /// A small file that may be replaced at any time. Costs one stat(2) while it is unchanged; follows symbolic links each
 /// time, since the kubelet rotates a volume by pointing a link at a new folder. Not thread-safe.

@@ -1,8 +1,6 @@
 #include "operator/client/in_cluster.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "operator/client/file_watch.h"
 #include "operator/client/server_url.h"
 
 namespace inference::client {
@@ -22,16 +20,17 @@ std::expected<ClientConfig, ConfigError> in_cluster_config(std::string_view host
   config.certificate_authority.file = base + "/ca.crt";
   config.token_file = base + "/token";
   for (const std::string& path : {config.token_file, config.certificate_authority.file}) {
-    if (!std::ifstream(path))
-      return std::unexpected(ConfigError{path + ": can't be read; does the pod mount its service account?"});
+    if (const auto content = read_small_file(path); !content) {
+      const std::string cause = content.error().message();
+      return std::unexpected(ConfigError{path + ": " + cause + "; does the pod mount its service account?"});
+    }
   }
   if (std::string ns = in_cluster_namespace(folder); !ns.empty()) config.default_namespace = std::move(ns);
   return config;
 }
 
 std::string in_cluster_namespace(std::string_view folder) {
-  std::ifstream file(std::string(folder) + "/namespace");
-  std::string ns{std::istreambuf_iterator<char>(file), {}};
+  std::string ns = read_small_file(std::string(folder) + "/namespace").value_or("");
   while (!ns.empty() && (ns.back() == '\n' || ns.back() == ' ')) ns.pop_back();
   return ns;
 }

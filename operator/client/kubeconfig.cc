@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/yaml_reader.h"
 #include "operator/client/base64.h"
+#include "operator/client/file_watch.h"
 #include "operator/client/server_url.h"
 
 namespace inference::client {
@@ -103,7 +102,34 @@ std::vector<ParsedFile> parse_files(const std::vector<KubeconfigFile>& files) {
   return parsed;
 }
 
-std::string context_name(const std::vector<ParsedFile>& files, std::string_view asked) {
+std::string paths_of(const std::vector<KubeconfigFile>& files) {
+  std::string paths;
+  for (const KubeconfigFile& file : files) paths += (paths.empty() ? "" : ":") + file.path;
+  return paths;
+}
+
+/// For who has mistyped one: "there are: a, b".
+std::string known_contexts(const std::vector<ParsedFile>& files) {
+  constexpr std::size_t kMax = 20;
+  std::set<std::string> names;
+  for (const ParsedFile& file : files) {
+    const auto entries = file.root.find("contexts");
+    if (entries == file.root.end() || !entries->is_array()) continue;
+    for (const Json& entry : *entries) {
+      if (entry.is_object() && entry.value("name", Json()).is_string()) names.insert(entry["name"]);
+    }
+  }
+  if (names.empty()) return "there are none";
+  std::string list;
+  std::size_t left = kMax;
+  for (const std::string& name : names) {
+    if (left-- == 0) return "there are " + std::to_string(names.size()) + ": " + list + ", …";
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  return "there are: " + list;
+}
+
+std::string context_name(const std::vector<ParsedFile>& files, const std::string& paths, std::string_view asked) {
   if (!asked.empty()) return std::string(asked);
   for (const ParsedFile& file : files) {
     const auto current = file.root.find("current-context");
@@ -111,7 +137,7 @@ std::string context_name(const std::vector<ParsedFile>& files, std::string_view 
     if (!current->is_string()) throw Fault{file.file->path + ": current-context: must be a string"};
     return current->get<std::string>();
   }
-  throw Fault{"kubeconfig: no context is named and none is current"};
+  throw Fault{paths + ": no context is named and none is current; " + known_contexts(files)};
 }
 
 void read_cluster(const Entry& cluster, ClientConfig& config) {
@@ -198,9 +224,9 @@ void read_user(const Entry& user, const Entry& cluster, ClientConfig& config) {
 
 ClientConfig make_config(const std::vector<KubeconfigFile>& files, std::string_view asked) {
   const std::vector<ParsedFile> parsed = parse_files(files);
-  const std::string name = context_name(parsed, asked);
+  const std::string name = context_name(parsed, paths_of(files), asked);
   const auto context = find(parsed, "contexts", "context", name);
-  if (!context) throw Fault{"kubeconfig: there is no context '" + name + "'"};
+  if (!context) throw Fault{paths_of(files) + ": there is no context '" + name + "'; " + known_contexts(parsed)};
   const std::string cluster_name = text(*context, "cluster");
   const auto cluster = find(parsed, "clusters", "cluster", cluster_name);
   if (!cluster) fail(*context, "cluster", "there is no cluster '" + cluster_name + "'");
@@ -225,9 +251,9 @@ std::expected<ClientConfig, ConfigError> parse_kubeconfig(const std::vector<Kube
   } catch (const Fault& fault) {
     return std::unexpected(ConfigError{fault.message});
   } catch (const Json::exception& e) {
-    return std::unexpected(ConfigError{std::string("kubeconfig: ") + e.what()});
+    return std::unexpected(ConfigError{paths_of(files) + ": " + e.what()});
   } catch (const std::filesystem::filesystem_error& e) {
-    return std::unexpected(ConfigError{std::string("kubeconfig: ") + e.what()});
+    return std::unexpected(ConfigError{paths_of(files) + ": " + e.what()});
   }
 }
 
@@ -239,17 +265,15 @@ std::expected<std::vector<KubeconfigFile>, ConfigError> read_kubeconfig_files(st
     const std::string path(list.substr(0, list.find(':')));
     list.remove_prefix(std::min(path.size() + 1, list.size()));
     if (path.empty()) continue;
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) {
-      const int cause = errno;
-      if (cause != ENOENT) return std::unexpected(ConfigError{path + ": " + std::strerror(cause)});
-      if (!any_missing) first_problem = path + ": " + std::strerror(cause);
-      any_missing = true;
+    auto content = read_small_file(path);
+    if (content) {
+      files.push_back({path, std::move(*content)});
       continue;
     }
-    std::string content{std::istreambuf_iterator<char>(stream), {}};
-    if (stream.bad()) return std::unexpected(ConfigError{path + ": can't be read"});
-    files.push_back({path, std::move(content)});
+    const std::string problem = path + ": " + content.error().message();
+    if (content.error() != std::errc::no_such_file_or_directory) return std::unexpected(ConfigError{problem});
+    if (!any_missing) first_problem = problem;
+    any_missing = true;
   }
   if (files.empty()) return std::unexpected(ConfigError{first_problem});
   return files;

@@ -164,7 +164,18 @@ TEST(Kubeconfig, SaysWhereWhatIsWrong) {
   }
   EXPECT_NE(parse(kWhole, "lost-user").error().message.find("no user 'missing'"), std::string::npos);
   EXPECT_NE(parse(kWhole, "lost-cluster").error().message.find("no cluster 'missing'"), std::string::npos);
-  EXPECT_NE(parse(kWhole, "nowhere").error().message.find("no context 'nowhere'"), std::string::npos);
+}
+
+TEST(Kubeconfig, NamesTheFilesAndTheContextsThereAreWhenOneIsMissing) {
+  const char* one = "contexts: [{name: b, context: {}}, {name: a, context: {}}, {name: [x]}, y]";
+  const char* two = "contexts: [{name: c, context: {}}, {name: a, context: {}}]";
+  const auto config = parse_kubeconfig({{"/x/one", one}, {"/y/two", two}}, "nope");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message, "/x/one:/y/two: there is no context 'nope'; there are: a, b, c");
+  EXPECT_EQ(parse(one).error().message,
+            "/home/me/.kube/config: no context is named and none is current; there are: a, b");
+  EXPECT_EQ(parse("").error().message,
+            "/home/me/.kube/config: no context is named and none is current; there are none");
 }
 
 TEST(Kubeconfig, FilesOfAListMayBeMissingButNotAll) {
@@ -179,6 +190,16 @@ TEST(Kubeconfig, FilesOfAListMayBeMissingButNotAll) {
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("No such file"), std::string::npos);
   EXPECT_FALSE(read_kubeconfig_files(""));
+}
+
+TEST(Kubeconfig, NamesAFileThatCannotBeRead) {
+  const TemporaryFolder folder;
+  const auto of_folder = read_kubeconfig_files(folder.path());
+  ASSERT_FALSE(of_folder);
+  EXPECT_EQ(of_folder.error().message, folder.path() + ": Is a directory");
+  const auto endless = read_kubeconfig_files("/dev/zero");
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().message, "/dev/zero: File too large");
 }
 
 TEST(InClusterConfig, ReadsTheServiceAccount) {
@@ -200,6 +221,8 @@ TEST(InClusterConfig, SaysWhatIsMissing) {
   EXPECT_NE(in_cluster_config("", "443", folder.path()).error().message.find("not in a cluster"), std::string::npos);
   EXPECT_NE(in_cluster_config("h", "443", folder.path()).error().message.find("/token"), std::string::npos);
   EXPECT_FALSE(in_cluster_config("h", "https", folder.path()));
+  std::filesystem::create_directory(folder.path() + "/namespace");
+  EXPECT_EQ(in_cluster_namespace(folder.path()), "");
 }
 
 }  // namespace
