@@ -6,6 +6,8 @@
 #include <charconv>
 #include <vector>
 
+#include "base/guarded.h"
+
 namespace inference::runtime {
 namespace {
 
@@ -48,11 +50,6 @@ int handle(mg_connection* connection, void* checks) {
   return reply.status;
 }
 
-// It would write to standard error, past our log.
-int swallow_log(const mg_connection*, const char*) {
-  return 1;
-}
-
 // civetweb's words for `host:port`; the choices are tried in turn. "+" listens on IPv4 and IPv6, which fails on a node
 // without IPv6.
 std::expected<std::vector<std::string>, std::string> listening_ports(const std::string& address) {
@@ -72,12 +69,30 @@ std::expected<std::vector<std::string>, std::string> listening_ports(const std::
 
 struct HealthServer::Server {
   HealthChecks checks;
+  Guarded<std::string> complaint;  // the first of the current start
   mg_context* context = nullptr;
   ~Server() { mg_stop(context); }
+
+  // civetweb's error says only that the ports could not be set up. The cause stands in its log, which would go past
+  // ours to standard error.
+  static int keep_complaint(const mg_connection* connection, const char* line) {
+    auto* const server = static_cast<Server*>(mg_get_user_data(mg_get_context(connection)));
+    if (server == nullptr) return 1;
+    server->complaint.with([line](std::string& first) {
+      if (first.empty()) first = line;
+    });
+    return 1;
+  }
 };
 
 HealthServer::HealthServer(std::unique_ptr<Server> server, int port) : server_(std::move(server)), port_(port) {}
 HealthServer::~HealthServer() = default;
+
+std::expected<void, std::string> HealthServer::check(const std::string& address) {
+  const auto choices = listening_ports(address);
+  if (!choices.has_value()) return std::unexpected(choices.error());
+  return {};
+}
 
 std::expected<std::unique_ptr<HealthServer>, std::string> HealthServer::start(const std::string& address,
                                                                               HealthChecks checks) {
@@ -86,21 +101,19 @@ std::expected<std::unique_ptr<HealthServer>, std::string> HealthServer::start(co
   auto server = std::make_unique<Server>();
   server->checks = std::move(checks);
   mg_callbacks callbacks{};
-  callbacks.log_message = swallow_log;
-  std::array<char, 256> reason{};
+  callbacks.log_message = Server::keep_complaint;
   for (const std::string& ports : *choices) {
     // Two threads: a scrape must not hold up a probe. A client that sends nothing is let go after the timeout.
     std::array<const char*, 9> options{
         "listening_ports",   ports.c_str(), "num_threads", "2", "request_timeout_ms", "5000",
         "enable_keep_alive", "no",          nullptr};
-    mg_init_data init{.callbacks = &callbacks, .user_data = nullptr, .configuration_options = options.data()};
-    unsigned code = 0;
-    mg_error_data error{.code = &code, .text = reason.data(), .text_buffer_size = reason.size()};
-    server->context = mg_start2(&init, &error);
+    server->complaint.with([](std::string& first) { first.clear(); });
+    server->context = mg_start(&callbacks, server.get(), options.data());
     if (server->context != nullptr) break;
   }
   if (server->context == nullptr) {
-    return std::unexpected("cannot listen on health address \"" + address + "\": " + reason.data());
+    return std::unexpected("cannot listen on health address \"" + address +
+                           "\": " + server->complaint.with([](const std::string& first) { return first; }));
   }
   mg_set_request_handler(server->context, "**", handle, &server->checks);
   mg_server_port port{};

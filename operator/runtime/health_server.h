@@ -18,6 +18,9 @@ struct HealthChecks {
 /// own exposer serves nothing but metrics, and one port is simpler to probe, to allow and to scrape.
 class HealthServer {
  public:
+  /// Whether `start` could understand the address; nothing is tried. The error is one line that names it.
+  [[nodiscard]] static std::expected<void, std::string> check(const std::string& address);
+
   /// `address` is `host:port` or `:port` (all interfaces); port 0 takes a free one. The error is one line that names
   /// the address.
   [[nodiscard]] static std::expected<std::unique_ptr<HealthServer>, std::string> start(const std::string& address,

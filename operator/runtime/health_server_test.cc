@@ -62,6 +62,9 @@ TEST_F(HealthServerTest, NamesTheAddressThatItCannotHave) {
   for (const char* address : {"", "8080", "localhost:", ":x", ":70000", "127.0.0.1:-1"}) {
     const auto server = HealthServer::start(address, checks());
     ASSERT_FALSE(server.has_value()) << address;
+    const auto checked = HealthServer::check(address);
+    ASSERT_FALSE(checked.has_value()) << address;
+    EXPECT_EQ(checked.error(), server.error());
     EXPECT_NE(server.error().find("\"" + std::string(address) + "\""), std::string::npos) << server.error();
   }
   const auto first = HealthServer::start("127.0.0.1:0", checks());
@@ -70,6 +73,14 @@ TEST_F(HealthServerTest, NamesTheAddressThatItCannotHave) {
   const auto second = HealthServer::start(taken, checks());
   ASSERT_FALSE(second.has_value());
   EXPECT_NE(second.error().find(taken), std::string::npos) << second.error();
+  EXPECT_NE(second.error().find("Address already in use"), std::string::npos) << second.error();
+  EXPECT_TRUE(HealthServer::check(taken).has_value()) << "only start can know";
+  const auto all = HealthServer::start(":" + std::to_string((*first)->port()), checks());
+  ASSERT_FALSE(all.has_value());
+  EXPECT_NE(all.error().find("Address already in use"), std::string::npos) << all.error();
+  const auto unknown = HealthServer::start("no-such-host.invalid:0", checks());
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_FALSE(unknown.error().ends_with(": ")) << unknown.error();
 }
 
 }  // namespace
