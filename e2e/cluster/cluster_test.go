@@ -11,21 +11,26 @@ import (
 	"time"
 )
 
-func TestASecondCommandIsKeptOutUntilTheFirstEnds(t *testing.T) {
+func TestASecondCommandWaitsUntilTheFirstEnds(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "one")
-	first, err := lockState(state)
+	var said strings.Builder
+	say := &progress{&said}
+	first, err := lockState(t.Context(), state, time.Second, say)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockState(state); err == nil || !strings.Contains(err.Error(), "another command") {
+	if _, err := lockState(t.Context(), state, time.Millisecond, say); err == nil || !strings.Contains(err.Error(), "another command") {
 		t.Errorf("second lock: %v", err)
 	}
-	first.release()
-	again, err := lockState(state)
+	if !strings.Contains(said.String(), "waiting for it") {
+		t.Errorf("said %q", said.String())
+	}
+	time.AfterFunc(50*time.Millisecond, first.release)
+	second, err := lockState(t.Context(), state, time.Minute, say)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.release()
+	second.release()
 }
 
 func TestAFolderOfSomebodyElseIsNotEmptied(t *testing.T) {
@@ -35,7 +40,7 @@ func TestAFolderOfSomebodyElseIsNotEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	silent := &progress{&strings.Builder{}}
-	if err := down(state, nothing, silent); err == nil {
+	if err := down(t.Context(), state, nothing, silent); err == nil {
 		t.Error("down did not refuse")
 	}
 	if err := clearRemains(state, silent); err == nil {

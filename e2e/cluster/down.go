@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // kept says what removeState leaves behind.
@@ -17,8 +19,8 @@ const (
 )
 
 // down stops the cluster and removes its state. Nothing there is a success: the wanted state is reached.
-func down(state string, keep kept, say *progress) error {
-	lock, err := lockState(state)
+func down(ctx context.Context, state string, keep kept, say *progress) error {
+	lock, err := lockState(ctx, state, time.Minute, say)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func runUp(ctx context.Context, set *flag.FlagSet, args []string) error {
 	return nil
 }
 
-func runDown(_ context.Context, set *flag.FlagSet, args []string) error {
+func runDown(ctx context.Context, set *flag.FlagSet, args []string) error {
 	logs := set.Bool("keep-logs", false, "keep the components' logs")
 	t, _, err := parseTarget(set, args, 0)
 	if err != nil {
@@ -158,7 +158,7 @@ func runDown(_ context.Context, set *flag.FlagSet, args []string) error {
 	if *logs {
 		keep = keepLogs
 	}
-	return down(t.state, keep, toTerminal())
+	return down(ctx, t.state, keep, toTerminal())
 }
 
 func runStatus(ctx context.Context, set *flag.FlagSet, args []string) error {
@@ -207,9 +207,7 @@ func change(ctx context.Context, t target, work func(c *cluster) error) error {
 	if _, err := requireCluster(t.state); err != nil {
 		return err
 	}
-	lock, err := waitForLock(ctx, lockPath(t.state), time.Minute, func(holder string) {
-		toTerminal().note("another command is working on %s (%s), waiting for it", t.state, holder)
-	})
+	lock, err := lockState(ctx, t.state, time.Minute, toTerminal())
 	if err != nil {
 		return err
 	}

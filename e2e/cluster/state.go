@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // cluster is one local control plane. Its record is saved in the state folder, so that later commands start components
@@ -90,17 +92,19 @@ func lockPath(state string) string {
 	return filepath.Join(filepath.Dir(state), "."+filepath.Base(state)+".lock")
 }
 
-// lockState keeps two commands from changing one cluster at once; it does not wait.
-func lockState(state string) (*fileLock, error) {
+// lockState keeps two commands from changing one cluster at once: the second waits, since the first may be the rest of
+// a run that was killed.
+func lockState(ctx context.Context, state string, limit time.Duration, say *progress) (*fileLock, error) {
 	if err := os.MkdirAll(filepath.Dir(state), 0o755); err != nil {
 		return nil, err
 	}
-	lock, holder, err := tryLock(lockPath(state))
-	if err != nil {
-		return nil, err
+	other := ""
+	lock, err := waitForLock(ctx, lockPath(state), limit, func(holder string) {
+		other = holder
+		say.note("another command is working on %s (%s), waiting for it", state, holder)
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("another command is working on %s (%s) and did not end in %s", state, other, limit)
 	}
-	if lock == nil {
-		return nil, fmt.Errorf("another command is working on %s (%s)", state, holder)
-	}
-	return lock, nil
+	return lock, err
 }

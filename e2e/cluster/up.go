@@ -23,7 +23,7 @@ type upOptions struct {
 
 // up brings the cluster to life, or says that it lives. On any failure everything that it started is stopped again.
 func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
-	lock, err := lockState(o.state)
+	lock, err := lockState(ctx, o.state, 30*time.Minute, say) // the other may be building
 	if err != nil {
 		return nil, err
 	}
