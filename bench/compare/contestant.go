@@ -27,7 +27,8 @@ type contestant struct {
 
 func operatorContestant(o options, c *cluster) contestant {
 	return contestant{name: "operator", serves: true, oneport: true, command: func(health, _ string) []string {
-		return []string{o.operator, "--kubeconfig", c.operator, "--health-address", health, "--workers", strconv.Itoa(o.workers)}
+		return []string{o.operator, "--kubeconfig", c.operator, "--health-address", health, "--workers", strconv.Itoa(o.workers),
+			"--leader-elect=false"} // the peer has none either
 	}}
 }
 
