@@ -1,9 +1,10 @@
-#include "cli/suggestions.h"
+#include "base/suggestions.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-namespace inference::cli {
+namespace inference {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -28,7 +29,7 @@ std::vector<std::string> nearest(std::string_view wanted, std::vector<std::strin
   std::ranges::sort(candidates);
   candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
   std::vector<std::pair<std::size_t, std::string>> ranked;
-  const std::size_t limit = std::max<std::size_t>(3, pattern.size() / 2);
+  const std::size_t limit = std::max<std::size_t>(1, pattern.size() / 2);
   for (std::string& candidate : candidates) {
     std::string comparable = candidate;
     std::ranges::replace(comparable, '/', '.');
@@ -44,4 +45,9 @@ std::vector<std::string> nearest(std::string_view wanted, std::vector<std::strin
   return names;
 }
 
-}  // namespace inference::cli
+std::string did_you_mean(std::string_view wanted, std::vector<std::string> candidates) {
+  const std::vector<std::string> close = nearest(wanted, std::move(candidates), 1);
+  return close.empty() ? "" : "; did you mean " + close.front() + "?";
+}
+
+}  // namespace inference

@@ -1,8 +1,8 @@
-#include "cli/suggestions.h"
+#include "base/suggestions.h"
 
 #include <gtest/gtest.h>
 
-namespace inference::cli {
+namespace inference {
 namespace {
 
 TEST(Suggestions, CountEdits) {
@@ -22,5 +22,12 @@ TEST(Suggestions, AreTheNearestFirstAndOnlyWhatCouldBeMeant) {
   EXPECT_TRUE(nearest(std::string(100'000, 'a'), paths, 3).empty());
 }
 
+TEST(Suggestions, EndAMessage) {
+  EXPECT_EQ(did_you_mean("replcas", {"nodes", "replicas"}), "; did you mean replicas?");
+  EXPECT_EQ(did_you_mean("vlm", {"generic", "sglang", "tensorrt-llm", "vllm"}), "; did you mean vllm?");
+  EXPECT_EQ(did_you_mean("foo", {"cpu", "env"}), "") << "as short as they are, they have nothing in common";
+  EXPECT_EQ(did_you_mean("x", {}), "");
+}
+
 }  // namespace
-}  // namespace inference::cli
+}  // namespace inference
