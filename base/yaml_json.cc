@@ -1,5 +1,6 @@
 // to_json: what a YAML document means, as kubectl would send it.
 
+#include "base/json_pointer.h"
 #include "base/yaml_reader.h"
 #include "base/yaml_scalar.h"
 
@@ -13,20 +14,6 @@ YamlError error_at(const YamlNode& node, std::string message) {
   return {.message = std::move(message), .line = node.line, .column = node.column};
 }
 
-/// RFC 6901: `~` and `/` inside a key are escaped.
-void append_token(std::string& pointer, std::string_view key) {
-  pointer += '/';
-  for (const char c : key) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-}
-
 /// sigs.k8s.io/yaml makes text of plain keys that are booleans or integers: `on: x` has the key "true", `0x10: x` the
 /// key "16".
 std::optional<std::string> key_text(const YamlNode::Entry& entry) {
@@ -34,6 +21,16 @@ std::optional<std::string> key_text(const YamlNode::Entry& entry) {
   const auto value = resolve_plain_scalar(entry.key);
   if (!value || value->is_null() || value->is_number_float()) return std::nullopt;
   return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+/// kubectl takes YAML's own tags. They are refused with what to write instead: quotes say the same of a text, and no
+/// manifest needs more than text, numbers, booleans and null.
+std::string tag_fault(const std::string& tag) {
+  if (tag == "!!str") return "tag !!str is not taken, though kubectl takes it: put the text in quotes";
+  if (tag == "!!binary") return "tag !!binary is not taken, though kubectl takes it: write the decoded text";
+  if (tag.starts_with("!!"))
+    return "tag " + tag + " is not taken, though kubectl may: write the plain value without it";
+  return "tag " + tag + " is not taken: only templates have tags of their own";
 }
 
 /// Fills `value` and the lines below `pointer`, which is restored before it returns.
@@ -48,7 +45,7 @@ Failure convert_mapping(const YamlNode& node, std::string& pointer, Json& value,
       return YamlError{.message = "key " + entry.key + " is no text: quote it", .line = entry.key_line, .column = 1};
     if (value.contains(*key))
       return YamlError{.message = "duplicate key \"" + *key + "\"", .line = entry.key_line, .column = 1};
-    append_token(pointer, *key);
+    append_pointer_token(pointer, *key);
     lines.emplace(pointer, entry.key_line);
     if (auto failure = convert(entry.value, pointer, value[*key], lines)) return failure;
     pointer.resize(length);
@@ -57,7 +54,7 @@ Failure convert_mapping(const YamlNode& node, std::string& pointer, Json& value,
 }
 
 Failure convert(const YamlNode& node, std::string& pointer, Json& value, Lines& lines) {
-  if (!node.tag.empty()) return error_at(node, "tag " + node.tag + " is not supported");
+  if (!node.tag.empty()) return error_at(node, tag_fault(node.tag));
   switch (node.kind) {
     case YamlNode::Kind::kNull:
       return std::nullopt;
@@ -76,7 +73,7 @@ Failure convert(const YamlNode& node, std::string& pointer, Json& value, Lines& 
   value = Json::array();
   const std::size_t length = pointer.size();
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    append_token(pointer, std::to_string(i));
+    append_pointer_token(pointer, std::to_string(i));
     lines.emplace(pointer, node.items[i].line);
     Json item;
     if (auto failure = convert(node.items[i], pointer, item, lines)) return failure;

@@ -160,8 +160,9 @@ void build_entry(YamlNode& mapping, std::unordered_set<std::string>& keys, std::
   };
   YamlNode key = build(events, next);
   if (key.kind != YamlNode::Kind::kScalar) refuse(key, "a key must be text, not a list, a mapping or null");
-  if (!key.tag.empty()) refuse(key, "a key must not have a tag");
-  if (key.plain && key.scalar == "<<") refuse(key, "merge keys (<<) are not supported");
+  if (!key.tag.empty()) refuse(key, "a key must not have a tag: write it plain, or in quotes");
+  if (key.plain && key.scalar == "<<")
+    refuse(key, "merge keys (<<) are not taken, though kubectl takes them: write the fields out");
   if (!keys.insert(key.scalar).second) refuse(key, "duplicate key \"" + key.scalar + "\"");
   YamlNode value = build(events, next);
   mapping.entries.push_back(

@@ -62,8 +62,9 @@ struct JsonDocument {
 };
 
 /// The value as kubectl would send it: plain scalars get their YAML 1.1 type as sigs.k8s.io/yaml gives it (`yes` and
-/// `on` are booleans, `0123` is octal, `1e3` a number, `~` null; see yaml_scalar.h), tags are refused. NaN and
-/// infinities, which JSON has not, are refused.
+/// `on` are booleans, `0123` is octal, `1e3` a number, `~` null; see yaml_scalar.h). NaN and infinities, which JSON has
+/// not, are refused, and so are tags (`!!int`, `!!binary`): kubectl takes those, and merge keys, but who reads the file
+/// takes them for something else. The error says what to write instead.
 [[nodiscard]] std::expected<JsonDocument, YamlError> to_json(const YamlNode& node);
 
 /// read_yaml and to_json for every document.

@@ -96,18 +96,9 @@ std::optional<Json> parse_integer(std::string_view text) {
   std::uint64_t value = 0;
   const char* end = digits.text.data() + digits.text.size();
   const auto [stop, error] = std::from_chars(digits.text.data(), end, value, digits.base);
-  if (stop != end) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {
-    if (digits.base == 10 || digits.base == 8)
-      return std::nullopt;  // read as a decimal float by the caller, as go-yaml does
-    double big = 0;
-    for (const char c : digits.text) {
-      int digit = 0;
-      std::from_chars(&c, &c + 1, digit, digits.base);
-      big = big * digits.base + digit;
-    }
-    return std::isfinite(big) ? std::optional<Json>(negative ? -big : big) : std::nullopt;
-  }
+  // What is out of range and decimal, or has only a leading zero, is read as a decimal float by the caller, as go-yaml
+  // does; what has a prefix stays text.
+  if (stop != end || error != std::errc()) return std::nullopt;
   constexpr std::uint64_t kMinMagnitude = std::uint64_t{1} << 63U;
   if (negative)
     return value <= kMinMagnitude ? std::optional<Json>(static_cast<std::int64_t>(0 - value)) : std::nullopt;
