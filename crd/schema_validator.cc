@@ -3,24 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "base/suggestions.h"
+#include "crd/describe.h"
 #include "crd/integer.h"
 
 namespace inference::crd {
 namespace {
 
 constexpr std::size_t kMostErrors = 100;
-constexpr std::size_t kLongestQuote = 64;
-
-// `text` without control characters, at most kLongestQuote bytes (cut between characters).
-std::string quotable(std::string_view text) {
-  std::string result(text.substr(0, kLongestQuote));
-  if (text.size() > kLongestQuote) {
-    while (!result.empty() && (static_cast<unsigned char>(text[result.size()]) & 0xC0) == 0x80) result.pop_back();
-    result += "...";
-  }
-  const std::string quoted = Json(result).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return quoted.substr(1, quoted.size() - 2);
-}
+constexpr std::string_view kUnknownField = "unknown field";
 
 std::size_t count_code_points(std::string_view text) {
   const auto continues =
@@ -28,24 +19,7 @@ std::size_t count_code_points(std::string_view text) {
   return text.size() - static_cast<std::size_t>(continues);
 }
 
-std::string describe(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::null:
-      return "null";
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return "a list";
-    case Json::value_t::string:
-      return "the string \"" + quotable(value.get_ref<const std::string&>()) + "\"";
-    case Json::value_t::boolean:
-      return value.get<bool>() ? "the boolean true" : "the boolean false";
-    default:
-      return "the number " + value.dump();
-  }
-}
-
-std::string_view describe(Schema::Type type) {
+std::string_view type_name(Schema::Type type) {
   switch (type) {
     case Schema::Type::kObject:
       return "an object";
@@ -89,6 +63,12 @@ std::string join(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
   return result;
+}
+
+std::vector<std::string> names_of(const std::vector<Property>& properties) {
+  std::vector<std::string> names;
+  for (const Property& property : properties) names.push_back(property.name);
+  return names;
 }
 
 // Walks schema and value together. The way down is kept as steps and becomes text only for a fault: most objects have
@@ -146,14 +126,15 @@ class Validator {
     } else {
       // `Off`, `yes` and 0.90 are no strings in YAML, and who wrote them sees a string there.
       const bool needs_quotes = schema.type == Schema::Type::kString && (value.is_boolean() || value.is_number());
-      add("must be " + std::string(describe(schema.type)) + ", not " + describe(value) +
+      add("must be " + std::string(type_name(schema.type)) + ", not " + describe(value) +
           (needs_quotes ? " (quotes make it one)" : ""));
     }
   }
 
   void check_string(const Schema& schema, const std::string& text) {
     if (!schema.enumeration.empty() && std::ranges::find(schema.enumeration, text) == schema.enumeration.end()) {
-      add("must be one of " + join(schema.enumeration) + ", not \"" + quotable(text) + "\"");
+      add("must be one of " + join(schema.enumeration) + ", not \"" + quotable(text) + "\"" +
+          did_you_mean(text, schema.enumeration));
       return;
     }
     const std::size_t length = count_code_points(text);
@@ -216,7 +197,7 @@ class Validator {
       if (known != nullptr) {
         check(*known, *field);
       } else {
-        add("unknown field");
+        add(std::string(kUnknownField) + did_you_mean(field.key(), names_of(schema.properties)));
       }
       steps_.pop_back();
     }
@@ -233,6 +214,12 @@ FieldErrors validate(const Schema& schema, const Json& value, const std::string&
   Validator validator(path);
   validator.check(schema, value);
   return validator.take();
+}
+
+FieldErrors unknown_fields(const Schema& schema, const Json& value, const std::string& path) {
+  FieldErrors errors = validate(schema, value, path);
+  std::erase_if(errors, [](const FieldError& error) { return !error.message.starts_with(kUnknownField); });
+  return errors;
 }
 
 void drop_nulls(const Schema& schema, Json& value) {

@@ -21,6 +21,10 @@ namespace inference::crd {
 /// scale subresource reads (`replicas`).
 [[nodiscard]] FieldErrors validate(const Schema& schema, const Json& value, const std::string& path);
 
+/// Only the fields of `value` that `schema` does not know, at most 100: what a strict API server refuses of a part that
+/// it then drops (status, in a write that is not one of the status).
+[[nodiscard]] FieldErrors unknown_fields(const Schema& schema, const Json& value, const std::string& path);
+
 /// Removes the fields of `value` that are null and that the API server would not store. Below open fields
 /// (podTemplate.spec) all stays.
 void drop_nulls(const Schema& schema, Json& value);
