@@ -11,7 +11,7 @@ namespace inference::reconcilers {
 namespace {
 
 using Kind = ApplyFailure::Kind;
-using Outcome = std::expected<std::optional<Json>, ApplyFailure>;  // nothing: it was as it should be already
+using Outcome = std::expected<Json, ApplyFailure>;  // as the API server has it now
 
 ApplyFailure failure_of(const client::ApiError& error, std::string object) {
   const client::ErrorClass found = client::classify(error);
@@ -50,6 +50,23 @@ ApplyFailure foreign(const Json& live, std::string object) {
   return {.kind = Kind::kForeign, .object = std::move(object), .message = owner};
 }
 
+/// LeaderWorkerSet makes a headless Service of its own name, by which workers find their leader, and takes any Service
+/// that is there already for it (pkg/utils/controller, CreateHeadlessServiceIfNotExists).
+std::optional<ApplyFailure> headless_name_taken(client::ApiClient& api, const Json& object, std::stop_token stop) {
+  const auto ref = runtime::ref_of(object);
+  const auto live = api.get(client::resources::kService, ref, stop);
+  if (!live) {
+    if (live.error().is_not_found()) return std::nullopt;
+    return failure_of(live.error(), "Service " + ref.to_string());
+  }
+  const auto owners = runtime::owners_of(*live);
+  if (std::ranges::any_of(owners, [](const auto& owner) { return owner.kind == "LeaderWorkerSet"; }))
+    return std::nullopt;
+  ApplyFailure failure = foreign(*live, "Service " + ref.to_string());
+  failure.message += "; the LeaderWorkerSet needs this name for its headless Service";
+  return failure;
+}
+
 /// Writes one child. What the cache does not show may still exist: another's object, or ours that the cache has not
 /// heard of yet.
 Outcome write(client::ApiClient& api, const Write& write, std::string_view owner_uid, std::stop_token stop) {
@@ -62,32 +79,48 @@ Outcome write(client::ApiClient& api, const Write& write, std::string_view owner
     if (!live && !live.error().is_not_found()) return std::unexpected(failure_of(live.error(), name));
     // Without force the server itself refuses if someone creates a different object between our look and our write.
     if (!live) force = client::Force::kNo;
+    if (!live && write.resource == client::resources::kLeaderWorkerSet) {
+      if (auto taken = headless_name_taken(api, write.object, stop)) return std::unexpected(std::move(*taken));
+    }
   }
   auto answer = api.apply(write.resource, write.object, {.force = force}, stop);
   if (!answer) return std::unexpected(failure_of(answer.error(), name));
-  return std::move(*answer);
+  return answer.value();
 }
 
 bool is_workload(const Json& object) {
   return object["kind"] == "Deployment" || object["kind"] == "LeaderWorkerSet";
 }
 
+/// What pods mount or are gated by. Without it they could not start, or would run what a stranger wrote.
+bool is_needed_by_pods(const Json& object) {
+  return object["kind"] == "ConfigMap" || object["kind"] == "PodGroup";
+}
+
 }  // namespace
+
+const Json* Applied::workload() const {
+  const auto found = std::ranges::find_if(written, [](const LiveChild& child) { return is_workload(*child.object); });
+  return found == written.end() ? nullptr : found->object.get();
+}
 
 Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_uid, std::string_view reconcile_id,
               std::stop_token stop) {
   Applied applied;
+  bool pods_may_start = true;
   for (const Write& wanted : plan.writes) {
+    if (is_workload(wanted.object) && !pods_may_start) continue;
     auto outcome = write(api, wanted, owner_uid, stop);
     if (!outcome) {
       const Kind kind = outcome.error().kind;
       applied.failures.push_back(std::move(outcome.error()));
       if (kind == Kind::kTransient || kind == Kind::kEnding) return applied;
+      if (is_needed_by_pods(wanted.object)) pods_may_start = false;
       continue;
     }
     log::info("applied child",
               {{"child", describe(wanted.object)}, {"why", wanted.why}, {"reconcile", std::string(reconcile_id)}});
-    if (*outcome && is_workload(wanted.object)) applied.workload = std::move(**outcome);
+    applied.written.push_back({wanted.resource, std::make_shared<const Json>(std::move(*outcome))});
   }
   if (!applied.failures.empty()) return applied;
   for (const Removal& removal : plan.removals) {

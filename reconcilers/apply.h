@@ -16,11 +16,15 @@ namespace inference::reconcilers {
 struct Applied {
   std::vector<ApplyFailure> failures;
   std::vector<std::string> removed;  // "Deployment llm/m"
-  std::optional<Json> workload;  // the Deployment or LeaderWorkerSet as the API server answered, when it was written
+  std::vector<LiveChild> written;    // as the API server answered
+
+  /// The Deployment or LeaderWorkerSet, when it was written; null otherwise.
+  [[nodiscard]] const Json* workload() const;
 };
 
 /// Carries out the plan in its order: every write by server-side apply, then, if all succeeded, the removals. A
-/// stranger's object or a refusal of one does not keep the others from being written; what time may heal ends it.
+/// stranger's object or a refusal of one keeps the pods that need it from being made, and nothing else; what time may
+/// heal ends it.
 [[nodiscard]] Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_uid,
                             std::string_view reconcile_id, std::stop_token stop);
 

@@ -100,6 +100,56 @@ TEST_F(ApplyTest, ARefusedObjectKeepsNoOtherFromBeingWrittenButNothingIsRemoved)
   EXPECT_EQ(calls().size(), 2U);
 }
 
+Write workload(const char* kind) {
+  const bool lws = std::string_view(kind) == "LeaderWorkerSet";
+  return {lws ? client::resources::kLeaderWorkerSet : client::resources::kDeployment,
+          as_child({{"apiVersion", lws ? "leaderworkerset.x-k8s.io/v1" : "apps/v1"},
+                    {"kind", kind},
+                    {"metadata", {{"name", "m"}, {"namespace", "llm"}}}},
+                   owner()),
+          false, "absent"};
+}
+
+TEST_F(ApplyTest, MakesNoPodsWhenWhatTheyMountCouldNotBeWritten) {
+  Plan plan;
+  Write config = first_write();
+  config.resource = client::resources::kConfigMap;
+  config.object["kind"] = "ConfigMap";
+  plan.writes = {config, first_write(), workload("Deployment")};
+  const std::string strangers = R"({"kind": "ConfigMap", "metadata": {"name": "m-serve", "namespace": "llm"}})";
+  const Applied applied =
+      carry_out(plan, {{200, strangers}, {404, status(404, "NotFound")}, {201, service(owner()).dump()}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].object, "ConfigMap llm/m-serve");
+  EXPECT_EQ(calls(), (std::vector<std::string>{"GET", "GET", "PATCH"}));
+  EXPECT_EQ(applied.workload(), nullptr);
+}
+
+TEST_F(ApplyTest, LeavesAGroupUnmadeWhoseHeadlessServiceWouldBeAStrangers) {
+  Plan plan;
+  plan.writes = {workload("LeaderWorkerSet")};
+  const Applied applied = carry_out(
+      plan,
+      {{404, status(404, "NotFound")}, {200, R"({"kind": "Service", "metadata": {"name": "m", "namespace": "llm"}})"}});
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kForeign);
+  EXPECT_EQ(applied.failures[0].object, "Service llm/m");
+  EXPECT_EQ(calls(), (std::vector<std::string>{"GET", "GET"}));
+}
+
+TEST_F(ApplyTest, TakesTheHeadlessServiceOfAnEarlierGroupForNoStranger) {
+  Plan plan;
+  plan.writes = {workload("LeaderWorkerSet")};
+  const Applied applied = carry_out(
+      plan,
+      {{404, status(404, "NotFound")},
+       {200,
+        R"({"kind": "Service", "metadata": {"name": "m", "namespace": "llm", "ownerReferences": [{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "m", "uid": "u-7"}]}})"},
+       {201, workload("LeaderWorkerSet").object.dump()}});
+  EXPECT_TRUE(applied.failures.empty());
+  ASSERT_NE(applied.workload(), nullptr);
+}
+
 TEST_F(ApplyTest, ABrokenServerEndsItAtOnce) {
   Plan plan;
   plan.writes = {{client::resources::kService, service(owner()), true, "x"},

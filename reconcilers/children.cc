@@ -55,6 +55,11 @@ bool is_empty_value(const Json& value) {
   }
 }
 
+/// Maps that the API takes as one value (x-kubernetes-map-type: atomic): a foreign key in them changes ours.
+bool is_atomic(std::string_view key) {
+  return key == "selector" || key == "nodeSelector";
+}
+
 bool is_quantity_field(std::string_view parent, std::string_view key) {
   return parent == "limits" || parent == "requests" || key == "sizeLimit";
 }
@@ -94,6 +99,7 @@ std::optional<std::string> list_differs(const Json& live, const Json& desired, s
 std::optional<std::string> differs(const Json* live, const Json& desired, std::string_view parent, std::string_view key,
                                    const std::string& path) {
   if (live == nullptr) return is_empty_value(desired) ? std::nullopt : std::optional(path);
+  if (is_atomic(key) && *live != desired) return path;
   if (desired.is_object() && live->is_object()) {
     for (const auto& [name, value] : desired.items()) {
       const auto found = live->find(name);

@@ -78,5 +78,13 @@ TEST(AsChild, HashesEqualObjectsAlikeAndOthersNot) {
   EXPECT_EQ(hash(1).size(), 64U);
 }
 
+TEST(FirstDifference, TakesASelectorAsOneValue) {
+  const Json desired = {{"spec", {{"selector", {{"a", "1"}}}}}};
+  Json live = desired;
+  EXPECT_EQ(first_difference(live, desired), std::nullopt);
+  live["spec"]["selector"]["evil"] = "1";
+  EXPECT_EQ(first_difference(live, desired), "spec.selector");
+}
+
 }  // namespace
 }  // namespace inference::reconcilers

@@ -1,6 +1,9 @@
 #include "reconcilers/gather.h"
 
+#include <algorithm>
+
 #include "operator/runtime/object_meta.h"
+#include "reconcilers/children.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers {
@@ -19,6 +22,26 @@ std::expected<std::optional<crd::InferenceProfile>, render::Refusal> decode_prof
         {"spec.profileRef.name", "InferenceProfile " + runtime::ref_of(object).name + ": " + crd::to_string(error)});
   }
   return std::unexpected(render::Refusal{"ProfileInvalid", std::move(errors)});
+}
+
+bool is_newer(const Json& object, const Json& other) {
+  return runtime::version_number(runtime::resource_version_of(object)) >
+         runtime::version_number(runtime::resource_version_of(other));
+}
+
+/// Ours that the cache has not shown yet take the place of what it shows.
+std::vector<Object> with_unseen(std::vector<Object> cached, std::vector<Object> unseen, std::string_view owner_uid) {
+  for (Object& written : unseen) {
+    if (!is_controlled_by(*written, owner_uid)) continue;
+    const auto same = std::ranges::find_if(
+        cached, [&](const Object& object) { return runtime::ref_of(*object) == runtime::ref_of(*written); });
+    if (same == cached.end()) {
+      cached.push_back(std::move(written));
+    } else if (is_newer(*written, **same)) {
+      *same = std::move(written);
+    }
+  }
+  return cached;
 }
 
 }  // namespace
@@ -68,9 +91,18 @@ std::expected<std::optional<crd::InferenceProfile>, render::Refusal> choose_prof
       "several InferenceProfiles are marked as default (" + names + "): name one, or let only one be the default"));
 }
 
-std::optional<Observed> gather(const Caches& caches, const client::ObjectRef& ref) {
+std::optional<Observed> gather(const Caches& caches, OwnWrites& own, const client::ObjectRef& ref) {
+  // Each version is read before what it speaks of, which can then only be newer.
+  const std::uint64_t seen = caches.deployments.version();
   Object object = caches.deployments.get(ref);
-  if (object == nullptr || (*object)["metadata"].contains("deletionTimestamp")) return std::nullopt;
+  if (object == nullptr || (*object)["metadata"].contains("deletionTimestamp")) {
+    own.forget(ref);
+    return std::nullopt;
+  }
+  for (Object& written : own.unseen(ref, client::resources::kInferenceDeployment, seen)) {
+    if (runtime::uid_of(*written) == runtime::uid_of(*object) && is_newer(*written, *object))
+      object = std::move(written);
+  }
   Observed observed{.object = object,
                     .deployment = std::unexpected(render::Refusal{}),
                     .profile = std::nullopt,
@@ -84,7 +116,9 @@ std::optional<Observed> gather(const Caches& caches, const client::ObjectRef& re
   }
   const std::string uid = (*object)["metadata"].value("uid", "");
   for (const auto& [resource, lister] : caches.children) {
-    for (Object& child : lister.by_index(runtime::index_by_owner_uid().name, uid))
+    const std::uint64_t children_seen = lister.version();
+    std::vector<Object> cached = lister.by_index(runtime::index_by_owner_uid().name, uid);
+    for (Object& child : with_unseen(std::move(cached), own.unseen(ref, resource, children_seen), uid))
       observed.children.push_back({resource, std::move(child)});
   }
   observed.pods = caches.pods.by_index(kPodOwnerIndex, ref.to_string());

@@ -10,6 +10,7 @@
 #include "crd/decode.h"
 #include "operator/client/resource.h"
 #include "operator/runtime/store.h"
+#include "reconcilers/own_writes.h"
 #include "render/render.h"
 
 namespace inference::reconcilers {
@@ -37,8 +38,8 @@ struct LiveChild {
   Object object;
 };
 
-/// Everything about one InferenceDeployment that the caches hold, read once: deciding and writing follow from this
-/// alone.
+/// Everything about one InferenceDeployment that the caches hold and we have written, read once: deciding and writing
+/// follow from this alone.
 struct Observed {
   Object object;                                                        // as it stands in the API server
   std::expected<crd::InferenceDeployment, render::Refusal> deployment;  // decoded, or why it can't be
@@ -50,7 +51,7 @@ struct Observed {
 };
 
 /// Null when the object is gone or on its way out: the garbage collector then takes the children.
-[[nodiscard]] std::optional<Observed> gather(const Caches& caches, const client::ObjectRef& ref);
+[[nodiscard]] std::optional<Observed> gather(const Caches& caches, OwnWrites& own, const client::ObjectRef& ref);
 
 /// The profile that applies: the one that is named, else the only one marked as default, else none.
 [[nodiscard]] std::expected<std::optional<crd::InferenceProfile>, render::Refusal> choose_profile(

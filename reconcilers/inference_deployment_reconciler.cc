@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/logging.h"
 #include "operator/client/error_class.h"
+#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/plan.h"
 #include "reconcilers/status.h"
@@ -31,10 +33,13 @@ ReconcileError retry(const client::ApiError& error, const std::string& doing) {
   return failure;
 }
 
+/// Counts in status follow the world at this pace.
+constexpr std::chrono::seconds kTellingPace{1};
+
 /// The Deployment or LeaderWorkerSet that status speaks of: as just written, else as cached. While one replaces the
 /// other it is the wanted one.
 Workload current_workload(const Observed& observed, const Plan& plan, const Applied& applied) {
-  if (applied.workload) return read_workload(&*applied.workload);
+  if (const Json* written = applied.workload()) return read_workload(written);
   const Json* live = nullptr;
   for (const auto& child : observed.children) {
     if (child.resource.kind != "Deployment" && child.resource.kind != "LeaderWorkerSet") continue;
@@ -84,12 +89,16 @@ InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, clie
       recorder_(recorder),
       templates_(templates),
       clock_(clock),
+      own_writes_(clock),
       facts_(api, clock) {}
 
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
                                                                                std::stop_token stop) {
-  const auto observed = gather(caches_, request.ref);
-  if (!observed) return Result::await_change();
+  const auto observed = gather(caches_, own_writes_, request.ref);
+  if (!observed) {
+    told_at_.with([&](auto& told_at) { told_at.erase(request.ref); });
+    return Result::await_change();
+  }
 
   render::ClusterFacts facts;
   if (needs_cluster_facts(*observed)) {
@@ -102,6 +111,7 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
   // From here on everything is decided; what follows only carries it out and tells.
   const std::string uid = (*observed->object)["metadata"].value("uid", "");
   const Applied applied = apply(api_, plan, uid, request.id, stop);
+  for (const LiveChild& child : applied.written) own_writes_.note(request.ref, child.resource, child.object);
   if (stop.stop_requested() || is_ending(applied)) return Result::await_change();
 
   const Json status =
@@ -114,12 +124,29 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
                       .workload = current_workload(*observed, plan, applied),
                       .pods = read_pods(observed->pods)},
                      to_rfc3339(clock_.wall_now()));
-  if (observed->status() == nullptr || first_difference(*observed->status(), status) ||
-      first_difference(status, *observed->status())) {
-    if (auto written = write_status(*observed, status, stop); !written) return std::unexpected(written.error());
-    tell(*observed, status, applied);
+  const auto done = outcome(plan, applied);
+  if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
+      !first_difference(status, *observed->status())) {
+    return done;
   }
-  return outcome(plan, applied);
+  if (const Duration pause = pause_before_telling(*observed, status, request.ref); pause > Duration::zero() && done) {
+    const bool sooner = done->delay() && *done->delay() <= pause;
+    return sooner ? done : Result::requeue_after(pause, "counts alone are told once a second");
+  }
+  if (auto written = write_status(*observed, status, stop); !written) return std::unexpected(written.error());
+  tell(*observed, status, applied);
+  return done;
+}
+
+/// A model with hundreds of pods changes its counts hundreds of times while it starts: those are told at a pace, and
+/// only what a condition's status or reason says is told at once.
+Duration InferenceDeploymentReconciler::pause_before_telling(const Observed& observed, const Json& status,
+                                                             const client::ObjectRef& ref) {
+  if (says_something_new(observed.status(), status)) return Duration::zero();
+  return told_at_.with([&](const auto& told_at) {
+    const auto last = told_at.find(ref);
+    return last == told_at.end() ? Duration::zero() : last->second + kTellingPace - clock_.now();
+  });
 }
 
 std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(const Observed& observed,
@@ -132,8 +159,14 @@ std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(
       {"kind", crd::kInferenceDeploymentKind},
       {"metadata", {{"name", metadata["name"]}, {"namespace", metadata["namespace"]}, {"uid", metadata["uid"]}}},
       {"status", status}};
-  const auto written = api_.apply_status(client::resources::kInferenceDeployment, object, stop);
-  if (written || written.error().is_not_found()) return {};
+  auto written = api_.apply_status(client::resources::kInferenceDeployment, object, stop);
+  const auto ref = runtime::ref_of(*observed.object);
+  told_at_.with([&](auto& told_at) { told_at[ref] = clock_.now(); });
+  if (written) {
+    own_writes_.note(ref, client::resources::kInferenceDeployment, std::make_shared<const Json>(std::move(*written)));
+    return {};
+  }
+  if (written.error().is_not_found()) return {};
   return std::unexpected(retry(written.error(), "write status"));
 }
 
@@ -145,6 +178,11 @@ void InferenceDeploymentReconciler::tell(const Observed& observed, const Json& s
                                         removed + " is no longer part of this model and was deleted"});
   }
   for (auto& change : transitions(observed.status(), status)) {
+    if (change.warning) {
+      log::warning("a model needs attention", {{"object", runtime::ref_of(*observed.object).to_string()},
+                                               {"reason", change.reason},
+                                               {"message", change.message}});
+    }
     recorder_.record(*observed.object,
                      {change.warning ? Type::kWarning : Type::kNormal, change.reason, "Reconcile", change.message});
   }

@@ -10,6 +10,7 @@
 #include "reconcilers/apply.h"
 #include "reconcilers/cluster_facts.h"
 #include "reconcilers/gather.h"
+#include "reconcilers/own_writes.h"
 
 namespace inference::reconcilers {
 
@@ -27,6 +28,8 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
  private:
   [[nodiscard]] std::expected<void, runtime::ReconcileError> write_status(const Observed& observed, const Json& status,
                                                                           std::stop_token stop);
+  [[nodiscard]] Duration pause_before_telling(const Observed& observed, const Json& status,
+                                              const client::ObjectRef& ref);
   void tell(const Observed& observed, const Json& status, const Applied& applied);
 
   const Caches caches_;
@@ -34,6 +37,8 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
   runtime::Recorder& recorder_;
   const render::TemplateSet& templates_;
   Clock& clock_;
+  OwnWrites own_writes_;
+  Guarded<std::map<client::ObjectRef, TimePoint>> told_at_;  // when each object's status was last written
   ClusterFactsSource facts_;
 };
 

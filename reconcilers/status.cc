@@ -42,15 +42,24 @@ const ApplyFailure* first(const std::vector<ApplyFailure>& failures, ApplyFailur
 /// What needs a human, the first that holds: nothing of it heals by waiting.
 std::optional<Verdict> stalled(const StatusInput& in) {
   if (in.refusal != nullptr) return Verdict{Status::kTrue, in.refusal->reason, joined(in.refusal->errors)};
-  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kForeign)) {
-    return Verdict{Status::kTrue, "Conflict",
-                   failure->object + " exists and is not ours, so it is left alone: " + failure->message};
-  }
-  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kInvalid)) {
-    return Verdict{Status::kTrue, "Invalid", "the API server refuses " + failure->object + ": " + failure->message};
-  }
-  if (const auto* failure = first(in.failures, ApplyFailure::Kind::kForbidden)) {
-    return Verdict{Status::kTrue, "Forbidden", "writing " + failure->object + ": " + failure->message};
+  using Kind = ApplyFailure::Kind;
+  struct Told {
+    Kind kind;
+    const char* reason;
+    const char* before;  // the object's name
+    const char* after;
+  };
+  static constexpr std::array told = {
+      Told{Kind::kForeign, "Conflict", "", " exists and is not ours, so it is left alone: "},
+      Told{Kind::kInvalid, "Invalid", "the API server refuses ", ": "},
+      Told{Kind::kForbidden, "Forbidden", "writing ", ": "}};
+  for (const auto& [kind, reason, before, after] : told) {
+    std::string message;
+    for (const auto& failure : in.failures) {
+      if (failure.kind == kind)
+        message += (message.empty() ? "" : "; ") + (before + failure.object) + after + failure.message;
+    }
+    if (!message.empty()) return Verdict{Status::kTrue, reason, std::move(message)};
   }
   static constexpr std::array kinds = {std::pair{PodProblem::Kind::kImage, "ImagePullFailed"},
                                        std::pair{PodProblem::Kind::kConfig, "ContainerConfigInvalid"},
@@ -58,6 +67,7 @@ std::optional<Verdict> stalled(const StatusInput& in) {
   for (const auto& [kind, reason] : kinds) {
     if (const PodProblem* problem = in.pods.first(kind)) return Verdict{Status::kTrue, reason, where(*problem)};
   }
+  if (in.workload.create_failed) return Verdict{Status::kTrue, "FailedCreate", *in.workload.create_failed};
   if (in.workload.deadline_exceeded)
     return Verdict{Status::kTrue, "ProgressDeadlineExceeded", *in.workload.deadline_exceeded};
   return std::nullopt;
@@ -90,6 +100,7 @@ Verdict scheduled(const StatusInput& in) {
             of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
   }
   if (in.pods.placed >= wanted) return {Status::kTrue, "AllPodsPlaced", "every pod has a node"};
+  if (in.pods.total < wanted) return {Status::kUnknown, "PodsMissing", of(in.pods.total, wanted, "pods exist")};
   return {Status::kUnknown, "PodsMissing", of(in.pods.placed, wanted, "pods have a node")};
 }
 
@@ -125,7 +136,14 @@ Verdict ready(const StatusInput& in, const std::optional<Verdict>& stall, const 
     if (workload.wanted == 0) return {Status::kTrue, "Suspended", "no replicas are wanted"};
     return {Status::kTrue, "AllReplicasReady", of(workload.ready, workload.wanted, "replicas serve")};
   }
+  if (workload.paused) return {Status::kUnknown, "Paused", "someone has paused the Deployment (spec.paused)"};
   if (placed.status == Status::kFalse) return {Status::kUnknown, placed.reason, placed.message};
+  if (workload.ready == workload.wanted && workload.updated == workload.wanted &&
+      workload.available < workload.wanted) {
+    return {Status::kUnknown, "Stabilizing",
+            of(workload.available, workload.wanted, "replicas have served for minReadySeconds")};
+  }
+  if (in.pods.total == 0) return {Status::kUnknown, placed.reason, placed.message};
   return {Status::kUnknown, "Loading",
           of(workload.ready, workload.wanted, "replicas serve, ") +
               of(workload.updated, workload.wanted, "are of the newest revision")};
@@ -227,6 +245,18 @@ std::vector<Transition> transitions(const Json* previous, const Json& current) {
       changes.push_back({false, notice.value("reason", ""), notice.value("message", "")});
   }
   return changes;
+}
+
+bool says_something_new(const Json* previous, const Json& current) {
+  if (previous == nullptr || previous->value("resolved", Json()) != current.value("resolved", Json())) return true;
+  const auto gist = [](const Json& status) {
+    Json all = Json::array();
+    for (const Json& condition : status.value("conditions", Json::array()))
+      all.push_back({condition.value("type", ""), condition.value("status", ""), condition.value("reason", ""),
+                     condition.value("observedGeneration", 0)});
+    return all;
+  };
+  return gist(*previous) != gist(current);
 }
 
 }  // namespace inference::reconcilers

@@ -52,4 +52,8 @@ struct Transition {
 };
 [[nodiscard]] std::vector<Transition> transitions(const Json* previous, const Json& current);
 
+/// Whether `current` differs from `previous` (may be null) in more than counts and messages: in a condition's status or
+/// reason, or in what was resolved.
+[[nodiscard]] bool says_something_new(const Json* previous, const Json& current);
+
 }  // namespace inference::reconcilers

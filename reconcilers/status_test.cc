@@ -33,7 +33,9 @@ Workload serving(std::int64_t ready) {
           .ready = ready,
           .available = ready,
           .max_unavailable = 1,
-          .deadline_exceeded = {}};
+          .paused = false,
+          .deadline_exceeded = {},
+          .create_failed = {}};
 }
 
 Json condition(const Json& status, const std::string& type) {
@@ -124,6 +126,29 @@ const std::vector<Phase>& phases() {
          in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "waits"}}};
        },
        {{"Scheduled", "False/WaitingForGang"}, {"Ready", "Unknown/WaitingForGang"}}},
+      {"no pod can be made",
+       [](StatusInput& in) {
+         in.workload = serving(0);
+         in.workload.create_failed = "pods \"m-1\" is forbidden: violates PodSecurity";
+       },
+       {{"Ready", "False/FailedCreate"}, {"Stalled", "True/FailedCreate"}, {"Scheduled", "Unknown/PodsMissing"}}},
+      {"no pods yet",
+       [](StatusInput& in) { in.workload = serving(0); },
+       {{"Ready", "Unknown/PodsMissing"}, {"Scheduled", "Unknown/PodsMissing"}}},
+      {"paused by hand",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.workload.paused = true;
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "Unknown/Paused"}}},
+      {"all serve, but not for long enough",
+       [](StatusInput& in) {
+         in.workload = serving(6);
+         in.workload.available = 2;
+         in.pods = {6, 6, {}};
+       },
+       {{"Ready", "Unknown/Stabilizing"}}},
       {"an image that can't be pulled",
        [](StatusInput& in) {
          in.workload = serving(5);
@@ -242,6 +267,30 @@ TEST(Transitions, AreToldOnceAndOnlyWhenTheyHappen) {
   const auto failed = transitions(&ready, compute_status(in, kLater));
   ASSERT_EQ(failed.size(), 1U);
   EXPECT_TRUE(failed[0].warning);
+}
+
+TEST(SaysSomethingNew, TellsCountsAndMessagesFromTurns) {
+  StatusInput in;
+  in.rendered = &kRendered;
+  in.workload = serving(2);
+  in.pods = {6, 6, {}};
+  const Json before = compute_status(in, kThen);
+  in.workload.ready = 3;
+  EXPECT_FALSE(says_something_new(&before, compute_status(in, kLater)));
+  in.workload = serving(6);
+  EXPECT_TRUE(says_something_new(&before, compute_status(in, kLater)));
+  EXPECT_TRUE(says_something_new(nullptr, before));
+}
+
+TEST(ComputeStatus, NamesEveryObjectThatIsInTheWay) {
+  StatusInput in;
+  in.rendered = &kRendered;
+  in.failures = {{ApplyFailure::Kind::kForeign, "ConfigMap llm/m-drain", "nobody controls it"},
+                 {ApplyFailure::Kind::kForbidden, "PodDisruptionBudget llm/m", "no"},
+                 {ApplyFailure::Kind::kForeign, "Service llm/m-serve", "Foo x controls it"}};
+  EXPECT_EQ(condition(compute_status(in, kThen), "Stalled")["message"],
+            "ConfigMap llm/m-drain exists and is not ours, so it is left alone: nobody controls it; "
+            "Service llm/m-serve exists and is not ours, so it is left alone: Foo x controls it");
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 #include "crd/inference_deployment.h"
 #include "operator/runtime/enqueue.h"
-#include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/gather.h"
 #include "reconcilers/inference_deployment_reconciler.h"
+#include "reconcilers/workload.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers {
@@ -16,12 +16,13 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
                                const render::TemplateSet& templates, std::size_t workers) {
   using namespace client::resources;
   // Only what carries our label is cached: a cluster's other Deployments, ConfigMaps and pods cost us nothing.
-  const runtime::Selection ours{.ns = {},
-                                .label_selector = std::string(render::kManagedByLabel) + "=" + render::kManagedByValue};
+  const runtime::Selection ours{.label_selector = std::string(render::kManagedByLabel) + "=" + render::kManagedByValue};
+  runtime::Selection our_pods = ours;
+  our_pods.mask = client::FieldMask::only(fields_of_pods());
 
   runtime::Informer& deployments = manager.watch(kInferenceDeployment);
   runtime::Informer& profiles = manager.watch(kInferenceProfile);
-  runtime::Informer& pods = manager.watch(kPod, ours, {index_pods()});
+  runtime::Informer& pods = manager.watch(kPod, our_pods, {index_pods()});
   Caches caches{
       .deployments = deployments.lister(), .profiles = profiles.lister(), .children = {}, .pods = pods.lister()};
   std::vector<runtime::Informer*> children;
@@ -42,13 +43,7 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   pods.on_change(runtime::enqueue_mapped(queue, owner_of_pod));
   // A profile may concern any object: which one, the reconcile finds out.
   profiles.on_change(runtime::enqueue_mapped(
-      queue,
-      [all = deployments.lister()](const Json&) {
-        std::vector<client::ObjectRef> refs;
-        for (const Object& object : all.list()) refs.push_back(runtime::ref_of(*object));
-        return refs;
-      },
-      runtime::spec_or_metadata_changed));
+      queue, [all = deployments.lister()](const Json&) { return all.refs(); }, runtime::spec_or_metadata_changed));
 }
 
 }  // namespace inference::reconcilers

@@ -40,9 +40,13 @@ std::int64_t resolve_limit(const Json& object, const char* key, std::int64_t of)
 void read_deployment(const Json& object, Workload& workload) {
   const Json& status = at(object, "status");
   workload.available = count(status, "availableReplicas");
+  workload.paused = at(object, "spec").value("paused", Json()) == true;
   workload.max_unavailable =
       resolve_limit(at(at(at(object, "spec"), "strategy"), "rollingUpdate"), "maxUnavailable", workload.wanted);
   for (const Json& condition : status.value("conditions", Json::array())) {
+    if (text(condition, "type") == "ReplicaFailure" && text(condition, "status") == "True") {
+      workload.create_failed = text(condition, "message");
+    }
     if (text(condition, "type") == "Progressing" && text(condition, "reason") == "ProgressDeadlineExceeded") {
       workload.deadline_exceeded = text(condition, "message");
     }
@@ -120,6 +124,17 @@ Workload read_workload(const Json* object) {
 const PodProblem* Pods::first(PodProblem::Kind kind) const {
   const auto found = std::ranges::find(problems, kind, &PodProblem::kind);
   return found == problems.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> fields_of_pods() {
+  return {"metadata.labels",
+          "metadata.deletionTimestamp",
+          "spec.nodeName",
+          "spec.schedulingGroup",
+          "status.phase",
+          "status.conditions",
+          "status.containerStatuses",
+          "status.initContainerStatuses"};
 }
 
 Pods read_pods(const std::vector<Object>& pods) {

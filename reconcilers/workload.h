@@ -21,7 +21,9 @@ struct Workload {
   std::int64_t ready = 0;
   std::int64_t available = 0;  // ready for minReadySeconds; the same as ready for a LeaderWorkerSet
   std::int64_t max_unavailable = 1;
+  bool paused = false;                           // by hand: its controller makes no new pods
   std::optional<std::string> deadline_exceeded;  // the Deployment controller's message
+  std::optional<std::string> create_failed;      // why no pod can be made: quota, Pod Security, a missing account
 
   /// Everything is of the newest revision and serves.
   [[nodiscard]] bool settled() const {
@@ -56,6 +58,8 @@ struct Pods {
   [[nodiscard]] const PodProblem* first(PodProblem::Kind kind) const;
 };
 
+/// What `read_pods` and `owner_of_pod` read of a pod, for a FieldMask: the rest need not be cached.
+[[nodiscard]] std::vector<std::string> fields_of_pods();
 [[nodiscard]] Pods read_pods(const std::vector<Object>& pods);
 
 }  // namespace inference::reconcilers

@@ -90,9 +90,8 @@ class WholeSink final : public ResponseSink {
 class WatchSink final : public ResponseSink {
  public:
   /// `on_status` is called when the stream begins, which may be long before it ends.
-  WatchSink(std::size_t max_event_bytes, const std::function<void(WatchEvent)>& on_event,
-            std::function<void(int)> on_status)
-      : decoder_(max_event_bytes), on_status_(std::move(on_status)) {
+  WatchSink(WatchDecoder decoder, const std::function<void(WatchEvent)>& on_event, std::function<void(int)> on_status)
+      : decoder_(std::move(decoder)), on_status_(std::move(on_status)) {
     pass_on_ = [this, &on_event](WatchEvent event) {
       // The stream is over after it, whatever the server still sends.
       if (failed_) return;
@@ -274,15 +273,17 @@ std::expected<T, ApiError> ApiClient::with_retries(const ApiRequest& request, co
 std::expected<std::string, ApiError> ApiClient::call(const std::expected<ApiRequest, ApiError>& request,
                                                      const std::stop_token& stop) {
   if (!request) return std::unexpected(request.error());
-  return with_retries<std::string>(*request, stop, [&](const HttpRequest& http) -> std::expected<std::string, ApiError> {
-    if (http.method != "GET" && options_.may_write && !options_.may_write()) {
-      return std::unexpected(ApiError{.kind = ApiError::Kind::kCancelled, .message = "this process may not write now"});
-    }
-    WholeSink sink;
-    transport_->send(http, sink, stop);
-    if (options_.observer) options_.observer(request->verb, sink.status());
-    return sink.take();
-  });
+  return with_retries<std::string>(
+      *request, stop, [&](const HttpRequest& http) -> std::expected<std::string, ApiError> {
+        if (http.method != "GET" && options_.may_write && !options_.may_write()) {
+          return std::unexpected(
+              ApiError{.kind = ApiError::Kind::kCancelled, .message = "this process may not write now"});
+        }
+        WholeSink sink;
+        transport_->send(http, sink, stop);
+        if (options_.observer) options_.observer(request->verb, sink.status());
+        return sink.take();
+      });
 }
 
 std::expected<Json, ApiError> ApiClient::call_json(const std::expected<ApiRequest, ApiError>& request,
@@ -298,8 +299,10 @@ std::expected<Json, ApiError> ApiClient::get(const Resource& resource, const Obj
 
 std::expected<ListPage, ApiError> ApiClient::list(const Resource& resource, const ListOptions& options,
                                                   std::stop_token stop) {
-  auto list = call_json(make_list(resource, options), stop);
-  if (!list) return std::unexpected(std::move(list.error()));
+  const auto body = call(make_list(resource, options), stop);
+  if (!body) return std::unexpected(body.error());
+  auto list = options.mask.parse(*body, 2);
+  if (!list || !list->is_object()) return std::unexpected(malformed("the answer is no JSON object"));
   return to_page(std::move(*list), resource);
 }
 
@@ -317,7 +320,7 @@ std::expected<WatchEnd, ApiError> ApiClient::watch(const Resource& resource, con
     if (options_.observer) options_.observer(request->verb, status);
   };
   return with_retries<WatchEnd>(*request, stop, [&](const HttpRequest& http) {
-    WatchSink sink(options_.max_event_bytes, on_event, observe);
+    WatchSink sink(WatchDecoder(options_.max_event_bytes, options.mask), on_event, observe);
     transport_->send(http, sink, stop);
     if (sink.status() == 0) observe(0);
     return sink.take();

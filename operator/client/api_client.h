@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "operator/client/api_error.h"
 #include "operator/client/client_config.h"
+#include "operator/client/field_mask.h"
 #include "operator/client/http_transport.h"
 #include "operator/client/resource.h"
 #include "operator/client/watch_event.h"
@@ -41,6 +42,7 @@ struct ListOptions {
   std::int64_t limit = 500;           // objects a page; 0: all at once
   std::string continue_token = {};    // from the page before
   std::string resource_version = {};  // "0": whatever the server's cache has; empty: the most recent
+  FieldMask mask = {};                // what is kept of each object
 };
 
 struct ListPage {
@@ -60,6 +62,7 @@ struct WatchOptions {
   /// Give up when nothing came for this long. Bookmarks come about once a minute, so less than 60 s would cut healthy
   /// quiet streams.
   Duration idle_timeout = std::chrono::seconds{90};
+  FieldMask mask = {};  // what is kept of each object
   bool bookmarks = true;
   bool send_initial_events = false;
 };

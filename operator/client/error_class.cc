@@ -15,7 +15,14 @@ bool names_ending_namespace(const ApiError& error) {
          });
 }
 
+/// What server-side apply says of a field that the kind has not, or of another type, is a 500 (structured-merge-diff's
+/// error is passed on as it is).
+bool names_unfit_object(const ApiError& error) {
+  return error.code == 500 && error.message.find("failed to create typed patch object") != std::string::npos;
+}
+
 Remedy remedy_of_status(const ApiError& error) {
+  if (names_unfit_object(error)) return Remedy::kChange;
   switch (error.code) {
     case 409:
     case 410:

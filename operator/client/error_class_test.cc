@@ -42,6 +42,15 @@ TEST(Classify, WaitsAsLongAsABusyServerAsks) {
   EXPECT_EQ(classify({.kind = Kind::kStatus, .code = 422, .retry_after = 7s}).remedy, Remedy::kChange);
 }
 
+TEST(Classify, TakesAnObjectThatTheSchemaRefusesForOneToChange) {
+  EXPECT_EQ(classify({.kind = Kind::kStatus,
+                      .code = 500,
+                      .message = "failed to create typed patch object (llm/m; apps/v1, Kind=Deployment): "
+                                 ".spec.template.spec.bogus: field not declared in schema"})
+                .remedy,
+            Remedy::kChange);
+}
+
 TEST(Classify, TellsAMissingRightFromANamespaceThatIsGoing) {
   ApiError error{.kind = Kind::kStatus, .code = 403, .reason = "Forbidden", .message = "no"};
   EXPECT_EQ(classify(error).remedy, Remedy::kGrant);

@@ -26,6 +26,13 @@ std::expected<WatchEvent, std::string> make_event(std::string_view type, Json ob
   return bookmark;
 }
 
+// Whether the event's object is a Status or a bookmark, and no object of the kind, for which a mask is made.
+bool is_servers_own(const Json& event) {
+  if (!event.is_object()) return false;
+  const auto type = event.find("type");
+  return type != event.end() && (*type == "ERROR" || *type == "BOOKMARK");
+}
+
 }  // namespace
 
 std::expected<void, std::string> WatchDecoder::feed(std::string_view bytes,
@@ -61,11 +68,12 @@ std::expected<void, std::string> WatchDecoder::finish(const std::function<void(W
 std::expected<void, std::string> WatchDecoder::decode_line(std::string_view line,
                                                            const std::function<void(WatchEvent)>& on_event) const {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return {};
-  Json event = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (!event.is_object()) return std::unexpected("a line that is no JSON object");
-  const auto type = event.find("type");
-  const auto object = event.find("object");
-  if (type == event.end() || !type->is_string() || object == event.end() || !object->is_object()) {
+  auto event = mask_.parse(line, 1);
+  if (event && is_servers_own(*event)) event = FieldMask().parse(line, 1);
+  if (!event || !event->is_object()) return std::unexpected("a line that is no JSON object");
+  const auto type = event->find("type");
+  const auto object = event->find("object");
+  if (type == event->end() || !type->is_string() || object == event->end() || !object->is_object()) {
     return std::unexpected("an event without type or object");
   }
   auto decoded = make_event(type->get_ref<const std::string&>(), std::move(*object));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "operator/client/field_mask.h"
 #include "operator/client/watch_event.h"
 
 namespace inference::client {
@@ -15,7 +16,9 @@ namespace inference::client {
 class WatchDecoder {
  public:
   /// An event of more than `max_event_bytes` is an error: what is buffered stays bounded by it.
-  explicit WatchDecoder(std::size_t max_event_bytes) : max_event_bytes_(max_event_bytes) {}
+  /// Of the objects only what `mask` keeps is built.
+  explicit WatchDecoder(std::size_t max_event_bytes, FieldMask mask = {})
+      : max_event_bytes_(max_event_bytes), mask_(std::move(mask)) {}
 
   /// Calls `on_event` for each event that is complete. The error says what the bytes are instead; nothing may be fed
   /// after one.
@@ -30,6 +33,7 @@ class WatchDecoder {
                                                const std::function<void(WatchEvent)>& on_event) const;
 
   std::size_t max_event_bytes_;
+  FieldMask mask_;
   std::string partial_;  // the beginning of a line whose end has not come yet; never contains a newline
 };
 

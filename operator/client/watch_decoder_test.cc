@@ -129,5 +129,17 @@ TEST(WatchDecoder, SurvivesRandomMutations) {
   }
 }
 
+TEST(WatchDecoder, MasksObjectsAndNothingOfTheServersOwn) {
+  Recorder recorder;
+  std::vector<Json> objects;
+  WatchDecoder decoder(kLimit, FieldMask::only({"spec"}));
+  ASSERT_TRUE(decoder.feed(kStream, [&](WatchEvent event) {
+    if (const auto* added = std::get_if<Added>(&event)) objects.push_back(added->object);
+    recorder.sink(std::move(event));
+  }));
+  EXPECT_EQ(recorder.events, kEvents);
+  EXPECT_EQ(objects, std::vector<Json>({{{"metadata", {{"name", "a"}}}}}));
+}
+
 }  // namespace
 }  // namespace inference::client

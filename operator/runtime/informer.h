@@ -19,7 +19,6 @@ using ServedHandler = std::function<void(bool served)>;
 struct InformerOptions {
   std::string kind;  // for logs and metrics, e.g. "Deployment.apps" (two groups have a PodGroup)
   std::vector<Index> indexes;
-  Transform transform = drop_managed_fields;
 };
 
 /// One kind of object, cached and watched: a store kept fresh by a reflector on its own thread, and the handlers that

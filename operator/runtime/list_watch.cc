@@ -11,6 +11,7 @@ std::expected<client::ListPage, client::ApiError> ApiListWatch::list(const std::
   options.ns = selection_.ns;
   options.label_selector = selection_.label_selector;
   options.continue_token = continue_token;
+  options.mask = selection_.mask;
   return api_.list(resource_, options, stop);
 }
 
@@ -19,6 +20,7 @@ client::WatchOptions ApiListWatch::watch_options(std::chrono::seconds timeout) c
   options.ns = selection_.ns;
   options.label_selector = selection_.label_selector;
   options.timeout = timeout;
+  options.mask = selection_.mask;
   return options;
 }
 

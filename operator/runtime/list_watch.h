@@ -26,10 +26,12 @@ class ListWatch {
       const std::function<void(client::WatchEvent)>& on_event, std::stop_token stop) = 0;
 };
 
-/// Which objects of a kind are watched. Empty means all.
+/// Which objects of a kind are watched, and what of them. Empty means all.
 struct Selection {
-  std::string ns;
-  std::string label_selector;
+  std::string ns = {};
+  std::string label_selector = {};
+  /// managedFields is often half of an object and nobody here reads it.
+  client::FieldMask mask = client::FieldMask::without({"metadata.managedFields"});
 };
 
 /// The real one, over an API client that outlives it. Bookmarks are asked for, so that a quiet kind's resourceVersion

@@ -25,7 +25,9 @@ std::string list_of(const char* name, const char* version, const char* token) {
 }
 
 std::string event_of(const char* type, const char* name, const char* version) {
-  const Json object = {{"metadata", {{"name", name}, {"namespace", "ns"}, {"resourceVersion", version}}}};
+  const Json object = {
+      {"metadata",
+       {{"name", name}, {"namespace", "ns"}, {"resourceVersion", version}, {"managedFields", {{{"manager", "x"}}}}}}};
   return Json{{"type", type}, {"object", object}}.dump() + "\n";
 }
 
@@ -72,11 +74,12 @@ TEST(ApiListWatch, CarriesAnInformerThroughPagesEventsAndAnExpiredVersion) {
   std::condition_variable changed;
   Lines heard;  // guarded by mutex
   Informer informer(
-      {.kind = "Pod", .indexes = {}, .transform = drop_managed_fields},
+      {.kind = "Pod", .indexes = {}},
       std::make_unique<ApiListWatch>(**api, client::resources::kPod, Selection{.ns = {}, .label_selector = "app=x"}),
       metrics, clock, random);
   informer.on_change([&](const Change& change) {
     const std::scoped_lock lock(mutex);
+    if (change.after != nullptr) EXPECT_FALSE((*change.after)["metadata"].contains("managedFields"));
     heard.push_back((change.after == nullptr ? "-" : "+") + change.ref.name);
     changed.notify_all();
   });

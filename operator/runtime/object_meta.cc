@@ -1,5 +1,7 @@
 #include "operator/runtime/object_meta.h"
 
+#include <charconv>
+
 namespace inference::runtime {
 namespace {
 
@@ -31,6 +33,13 @@ std::string uid_of(const Json& object) {
 
 std::string resource_version_of(const Json& object) {
   return text(metadata_field(object, "resourceVersion"));
+}
+
+std::uint64_t version_number(std::string_view resource_version) {
+  std::uint64_t number = 0;
+  const char* const end = resource_version.data() + resource_version.size();
+  const auto [stopped, error] = std::from_chars(resource_version.data(), end, number);
+  return error == std::errc() && stopped == end ? number : 0;
 }
 
 std::vector<OwnerReference> owners_of(const Json& object) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ namespace inference::runtime {
 [[nodiscard]] client::ObjectRef ref_of(const Json& object);
 [[nodiscard]] std::string uid_of(const Json& object);
 [[nodiscard]] std::string resource_version_of(const Json& object);
+
+/// The number that a resourceVersion is (KEP-5504), 0 when it is none.
+[[nodiscard]] std::uint64_t version_number(std::string_view resource_version);
 
 struct OwnerReference {
   std::string group;  // of its apiVersion, without the version

@@ -54,12 +54,6 @@ reflector::Input input_of(client::WatchEnd end, bool brief) {
 
 }  // namespace
 
-void drop_managed_fields(Json& object) {
-  if (!object.is_object()) return;
-  const auto metadata = object.find("metadata");
-  if (metadata != object.end() && metadata->is_object()) metadata->erase("managedFields");
-}
-
 Reflector::Reflector(Settings settings, ListWatch& source, StoreWriter& store, ReflectorListener listener,
                      InformerMetrics metrics, Clock& clock, Random& random)
     : settings_(std::move(settings)),
@@ -90,6 +84,9 @@ State Reflector::carry_out(Step& step) {
     log::info("the API server streams no lists of this kind, listing in pages", {{"kind", settings_.kind}});
   }
   apply(std::move(step.events));
+  if (const auto* const watching = std::get_if<reflector::Watching>(&step.next)) {
+    store_.advance(watching->resource_version);
+  }
   return std::move(step.next);
 }
 
@@ -145,9 +142,9 @@ std::expected<client::WatchEnd, client::ApiError> Reflector::open(
 void Reflector::apply(std::vector<reflector::StoreEvent> events) {
   for (reflector::StoreEvent& event : events) {
     if (auto* const item = std::get_if<reflector::InitApply>(&event)) {
-      store_.add_to_snapshot(share(std::move(item->object)));
+      store_.add_to_snapshot(item->object);
     } else if (auto* const changed = std::get_if<reflector::Apply>(&event)) {
-      publish(store_.apply(share(std::move(changed->object))));
+      publish(store_.apply(std::move(changed->object)));
     } else if (auto* const deleted = std::get_if<reflector::Delete>(&event)) {
       publish(store_.remove(ref_of(deleted->object)));
     } else if (std::holds_alternative<reflector::Init>(event)) {
@@ -160,10 +157,9 @@ void Reflector::apply(std::vector<reflector::StoreEvent> events) {
 
 void Reflector::finish_snapshot() {
   last_error_.with([](std::string& text) { text.clear(); });
-  const std::vector<Change> changes = store_.commit_snapshot();
   metrics_.listed();
+  store_.commit_snapshot(listener_.on_change);
   metrics_.objects(store_.lister().size());
-  for (const Change& change : changes) listener_.on_change(change);
   // Last: who sees has_synced() also finds every key enqueued.
   if (!synced_.exchange(true)) listener_.on_synced();
 }
@@ -172,11 +168,6 @@ void Reflector::publish(const Change& change) {
   if (change.before == nullptr && change.after == nullptr) return;
   if (change.before == nullptr || change.after == nullptr) metrics_.objects(store_.lister().size());
   listener_.on_change(change);
-}
-
-Object Reflector::share(Json object) const {
-  settings_.transform(object);
-  return std::make_shared<const Json>(std::move(object));
 }
 
 void Reflector::note_state(const State& state) {

@@ -16,12 +16,6 @@
 
 namespace inference::runtime {
 
-/// Shapes an object before it is stored; by default `drop_managed_fields`. Pure.
-using Transform = std::function<void(Json& object)>;
-
-/// managedFields is often half of an object and nobody here reads it.
-void drop_managed_fields(Json& object);
-
 /// What a reflector tells; called on its thread, after the store has changed, without any lock held. Must be quick and
 /// must not block.
 struct ReflectorListener {
@@ -38,7 +32,6 @@ class Reflector {
  public:
   struct Settings {
     std::string kind;  // for logs
-    Transform transform = drop_managed_fields;
   };
   /// Everything passed by reference outlives the reflector.
   Reflector(Settings settings, ListWatch& source, StoreWriter& store, ReflectorListener listener,
@@ -65,7 +58,6 @@ class Reflector {
   void apply(std::vector<reflector::StoreEvent> events);
   void finish_snapshot();
   void publish(const Change& change);
-  [[nodiscard]] Object share(Json object) const;
   void note_state(const reflector::State& state);
   void note_error(const client::ApiError& error, const reflector::State& state);
   void pause(reflector::Pause kind, std::optional<std::chrono::seconds> at_least, std::stop_token stop);

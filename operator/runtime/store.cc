@@ -1,5 +1,6 @@
 #include "operator/runtime/store.h"
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -9,7 +10,7 @@
 namespace inference::runtime {
 namespace {
 
-using Objects = std::map<client::ObjectRef, Object>;
+using Objects = std::map<client::ObjectRef, PackedObject>;
 using Entry = Objects::value_type;
 
 struct ByRef {
@@ -28,20 +29,23 @@ using IndexedEntries = std::map<std::string, Entries, std::less<>>;
 struct StoreContents {
   const std::vector<Index> indexes;
   mutable std::mutex mutex;
-  Objects objects;                      // guarded by mutex
+  Objects objects;  // guarded by mutex
+  std::atomic<std::uint64_t> version = 0;
   std::vector<IndexedEntries> indexed;  // guarded by mutex; parallel to indexes; every object is under each of its keys
 
   explicit StoreContents(std::vector<Index> from) : indexes(std::move(from)), indexed(indexes.size()) {}
 
-  static void insert(const std::vector<Index>& indexes, std::vector<IndexedEntries>& indexed, const Entry& entry) {
+  /// `object` is the entry's, unpacked; the same for `forget`.
+  static void insert(const std::vector<Index>& indexes, std::vector<IndexedEntries>& indexed, const Entry& entry,
+                     const Json& object) {
     for (std::size_t i = 0; i < indexes.size(); ++i) {
-      for (std::string& key : indexes[i].keys(*entry.second)) indexed[i][std::move(key)].insert(&entry);
+      for (std::string& key : indexes[i].keys(object)) indexed[i][std::move(key)].insert(&entry);
     }
   }
 
-  void forget(const Entry& entry) {
+  void forget(const Entry& entry, const Json& object) {
     for (std::size_t i = 0; i < indexes.size(); ++i) {
-      for (const std::string& key : indexes[i].keys(*entry.second)) {
+      for (const std::string& key : indexes[i].keys(object)) {
         const auto found = indexed[i].find(key);
         if (found == indexed[i].end()) continue;  // the function named this key twice
         found->second.erase(&entry);
@@ -50,6 +54,18 @@ struct StoreContents {
     }
   }
 };
+
+namespace {
+
+/// Without the lock: readers should not wait for each other's unpacking.
+std::vector<Object> unpack(const std::vector<PackedObject>& packed) {
+  std::vector<Object> objects;
+  objects.reserve(packed.size());
+  for (const PackedObject& object : packed) objects.push_back(object.unpack());
+  return objects;
+}
+
+}  // namespace
 
 Index index_by_owner_uid() {
   return {.name = "owner", .keys = [](const Json& object) {
@@ -60,45 +76,52 @@ Index index_by_owner_uid() {
 }
 
 Object Lister::get(const client::ObjectRef& ref) const {
-  const std::scoped_lock lock(contents_->mutex);
+  std::unique_lock lock(contents_->mutex);
   const auto found = contents_->objects.find(ref);
-  return found == contents_->objects.end() ? nullptr : found->second;
+  if (found == contents_->objects.end()) return nullptr;
+  const PackedObject packed = found->second;
+  lock.unlock();
+  return packed.unpack();
+}
+
+std::vector<client::ObjectRef> Lister::refs() const {
+  std::vector<client::ObjectRef> refs;
+  const std::scoped_lock lock(contents_->mutex);
+  refs.reserve(contents_->objects.size());
+  for (const auto& [ref, object] : contents_->objects) refs.push_back(ref);
+  return refs;
 }
 
 std::vector<Object> Lister::list() const {
-  std::vector<Object> objects;
-  const std::scoped_lock lock(contents_->mutex);
-  objects.reserve(contents_->objects.size());
-  for (const auto& [ref, object] : contents_->objects) objects.push_back(object);
-  return objects;
-}
-
-std::vector<Object> Lister::list_namespace(std::string_view ns) const {
-  std::vector<Object> objects;
-  const std::scoped_lock lock(contents_->mutex);
-  const client::ObjectRef first{.ns = std::string(ns), .name = {}};
-  for (auto it = contents_->objects.lower_bound(first); it != contents_->objects.end() && it->first.ns == ns; ++it) {
-    objects.push_back(it->second);
+  std::vector<PackedObject> packed;
+  {
+    const std::scoped_lock lock(contents_->mutex);
+    packed.reserve(contents_->objects.size());
+    for (const auto& [ref, object] : contents_->objects) packed.push_back(object);
   }
-  return objects;
+  return unpack(packed);
 }
 
 std::vector<Object> Lister::by_index(std::string_view index, std::string_view key) const {
-  std::vector<Object> objects;
+  std::vector<PackedObject> packed;
   for (std::size_t i = 0; i < contents_->indexes.size(); ++i) {
     if (contents_->indexes[i].name != index) continue;
     const std::scoped_lock lock(contents_->mutex);
     const auto found = contents_->indexed[i].find(key);
     if (found == contents_->indexed[i].end()) break;
-    for (const Entry* entry : found->second) objects.push_back(entry->second);
+    for (const Entry* entry : found->second) packed.push_back(entry->second);
     break;
   }
-  return objects;
+  return unpack(packed);
 }
 
 std::size_t Lister::size() const {
   const std::scoped_lock lock(contents_->mutex);
   return contents_->objects.size();
+}
+
+std::uint64_t Lister::version() const {
+  return contents_->version;
 }
 
 StoreWriter::StoreWriter(std::vector<Index> indexes) : contents_(std::make_shared<StoreContents>(std::move(indexes))) {}
@@ -107,15 +130,17 @@ void StoreWriter::begin_snapshot() {
   snapshot_.clear();
 }
 
-void StoreWriter::add_to_snapshot(Object object) {
-  client::ObjectRef ref = ref_of(*object);
-  snapshot_.insert_or_assign(std::move(ref), std::move(object));
+void StoreWriter::add_to_snapshot(const Json& object) {
+  snapshot_.insert_or_assign(ref_of(object), PackedObject(object));
 }
 
-std::vector<Change> StoreWriter::commit_snapshot() {
+void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_change) {
   std::vector<IndexedEntries> indexed(contents_->indexes.size());
-  for (const Entry& entry : snapshot_) StoreContents::insert(contents_->indexes, indexed, entry);
-
+  if (!contents_->indexes.empty()) {
+    for (const Entry& entry : snapshot_) {
+      StoreContents::insert(contents_->indexes, indexed, entry, *entry.second.unpack());
+    }
+  }
   Objects old = std::exchange(snapshot_, {});
   {
     const std::scoped_lock lock(contents_->mutex);
@@ -123,31 +148,31 @@ std::vector<Change> StoreWriter::commit_snapshot() {
     std::swap(contents_->indexed, indexed);
   }
   // From here on readers see the new snapshot. The writer alone changes the maps, so it may read them without the lock.
-  std::vector<Change> changes;
   for (const auto& [ref, object] : contents_->objects) {
     const auto before = old.find(ref);
     if (before == old.end()) {
-      changes.push_back({.ref = ref, .before = nullptr, .after = object});
+      on_change({.ref = ref, .before = nullptr, .after = object.unpack()});
       continue;
     }
-    if (resource_version_of(*before->second) != resource_version_of(*object)) {
-      changes.push_back({.ref = ref, .before = before->second, .after = object});
+    if (before->second.resource_version() != object.resource_version()) {
+      on_change({.ref = ref, .before = before->second.unpack(), .after = object.unpack()});
     }
     old.erase(before);
   }
-  for (auto& [ref, object] : old) changes.push_back({.ref = ref, .before = std::move(object), .after = nullptr});
-  return changes;
+  for (const auto& [ref, object] : old) on_change({.ref = ref, .before = object.unpack(), .after = nullptr});
 }
 
-Change StoreWriter::apply(Object object) {
-  Change change{.ref = ref_of(*object), .before = nullptr, .after = object};
+Change StoreWriter::apply(Json object) {
+  Change change{.ref = ref_of(object), .before = nullptr, .after = std::make_shared<const Json>(std::move(object))};
+  PackedObject packed(*change.after);
   const std::scoped_lock lock(contents_->mutex);
-  const auto [entry, is_new] = contents_->objects.try_emplace(change.ref, std::move(object));
+  const auto [entry, is_new] = contents_->objects.try_emplace(change.ref, packed);
   if (!is_new) {
-    contents_->forget(*entry);
-    change.before = std::exchange(entry->second, change.after);
+    change.before = entry->second.unpack();
+    contents_->forget(*entry, *change.before);
+    entry->second = std::move(packed);
   }
-  StoreContents::insert(contents_->indexes, contents_->indexed, *entry);
+  StoreContents::insert(contents_->indexes, contents_->indexed, *entry, *change.after);
   return change;
 }
 
@@ -156,10 +181,14 @@ Change StoreWriter::remove(const client::ObjectRef& ref) {
   const std::scoped_lock lock(contents_->mutex);
   const auto entry = contents_->objects.find(ref);
   if (entry == contents_->objects.end()) return change;
-  contents_->forget(*entry);
-  change.before = std::move(entry->second);
+  change.before = entry->second.unpack();
+  contents_->forget(*entry, *change.before);
   contents_->objects.erase(entry);
   return change;
+}
+
+void StoreWriter::advance(std::string_view resource_version) {
+  contents_->version = version_number(resource_version);
 }
 
 }  // namespace inference::runtime

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "base/json.h"
 #include "operator/client/resource.h"
+#include "operator/runtime/packed_object.h"
 
 namespace inference::runtime {
 
@@ -33,17 +35,22 @@ struct Index {
 struct StoreContents;
 
 /// A cheap read handle on the objects of one kind. Objects are immutable snapshots: what was returned stays as it was.
-/// May be older than the API server's truth, never newer. Thread-safe; outlives its writer.
+/// May be older than the API server's truth, never newer. They rest packed, so that each read unpacks what it returns
+/// (about 10 µs a Deployment). Thread-safe; outlives its writer.
 class Lister {
  public:
   /// Null when there is no such object.
   [[nodiscard]] Object get(const client::ObjectRef& ref) const;
-  /// All objects, ordered by namespace and name. Copies pointers only.
+  /// Whose objects there are, ordered by namespace and name.
+  [[nodiscard]] std::vector<client::ObjectRef> refs() const;
+  /// All objects in that order.
   [[nodiscard]] std::vector<Object> list() const;
-  [[nodiscard]] std::vector<Object> list_namespace(std::string_view ns) const;
   /// The objects that `index` puts under `key`, ordered; none for an index that the store has not.
   [[nodiscard]] std::vector<Object> by_index(std::string_view index, std::string_view key) const;
   [[nodiscard]] std::size_t size() const;
+  /// How far the store has come: the resourceVersion of the last event, bookmark or list. It compares with that of any
+  /// object of the kind (KEP-5504). 0: nothing seen yet, or not a number.
+  [[nodiscard]] std::uint64_t version() const;
 
  private:
   friend class StoreWriter;
@@ -61,19 +68,21 @@ class StoreWriter {
   /// Begins a new snapshot beside the one that is served; what an unfinished earlier one gathered is dropped.
   void begin_snapshot();
   /// Adds an object to the snapshot begun.
-  void add_to_snapshot(Object object);
-  /// Swaps the new snapshot in at once. Returns what differs by resourceVersion from the old one, so that deletions
-  /// missed while away show as such.
-  [[nodiscard]] std::vector<Change> commit_snapshot();
+  void add_to_snapshot(const Json& object);
+  /// Swaps the new snapshot in at once, then calls `on_change` for what differs by resourceVersion from the old one, so
+  /// that deletions missed while away show as such.
+  void commit_snapshot(const std::function<void(const Change&)>& on_change);
 
   /// One object was created or changed.
-  [[nodiscard]] Change apply(Object object);
+  [[nodiscard]] Change apply(Json object);
   /// One object was deleted; `before` and `after` are both null if it was not there.
   [[nodiscard]] Change remove(const client::ObjectRef& ref);
+  /// Everything up to this resourceVersion is in the store.
+  void advance(std::string_view resource_version);
 
  private:
   std::shared_ptr<StoreContents> contents_;
-  std::map<client::ObjectRef, Object> snapshot_;
+  std::map<client::ObjectRef, PackedObject> snapshot_;
 };
 
 }  // namespace inference::runtime

@@ -1,0 +1,63 @@
+#include "operator/client/field_mask.h"
+
+#include <gtest/gtest.h>
+
+namespace inference::client {
+namespace {
+
+const Json kPod = {
+    {"apiVersion", "v1"},
+    {"kind", "Pod"},
+    {"metadata",
+     {{"name", "a"},
+      {"namespace", "ns"},
+      {"uid", "u"},
+      {"resourceVersion", "7"},
+      {"labels", {{"app", "x"}, {"status", "y"}}},
+      {"managedFields", {{{"manager", "k"}, {"fieldsV1", {{"f:spec", Json::object()}}}}}}}},
+    {"spec", {{"nodeName", "n"}, {"containers", {{{"name", "c"}, {"spec", 1}, {"managedFields", 2}}}}}},
+    {"status", {{"phase", "Running"}, {"conditions", {{{"type", "Ready"}, {"message", "m"}}}}, {"podIPs", {1, 2}}}}};
+
+TEST(FieldMask, KeepsAllUnlessTold) {
+  EXPECT_EQ(FieldMask().parse(kPod.dump(), 0), kPod);
+}
+
+TEST(FieldMask, LeavesOutWhatIsNotWanted) {
+  Json expected = kPod;
+  expected["metadata"].erase("managedFields");
+  expected["status"].erase("podIPs");
+  EXPECT_EQ(FieldMask::without({"metadata.managedFields", "status.podIPs"}).parse(kPod.dump(), 0), expected);
+}
+
+TEST(FieldMask, KeepsOnlyWhatIsWantedAndWhatIdentifiesTheObject) {
+  const auto mask = FieldMask::only({"metadata.labels", "status.conditions", "spec.nodeName"});
+  const Json expected = {{"apiVersion", "v1"},
+                         {"kind", "Pod"},
+                         {"metadata",
+                          {{"name", "a"},
+                           {"namespace", "ns"},
+                           {"uid", "u"},
+                           {"resourceVersion", "7"},
+                           {"labels", {{"app", "x"}, {"status", "y"}}}}},
+                         {"spec", {{"nodeName", "n"}}},
+                         {"status", {{"conditions", {{{"type", "Ready"}, {"message", "m"}}}}}}};
+  EXPECT_EQ(mask.parse(kPod.dump(), 0), expected);
+}
+
+TEST(FieldMask, FindsTheObjectsInAnEventAndInAList) {
+  const auto mask = FieldMask::without({"metadata", "items", "type"});
+  const Json object = {{"metadata", 1}, {"items", 2}, {"type", 3}, {"x", {{"metadata", 4}}}};
+  const Json left = {{"x", {{"metadata", 4}}}};
+  EXPECT_EQ(mask.parse(Json{{"type", "ADDED"}, {"object", object}}.dump(), 1),
+            (Json{{"type", "ADDED"}, {"object", left}}));
+  EXPECT_EQ(mask.parse(Json{{"metadata", {{"metadata", 0}}}, {"items", {object, object}}}.dump(), 2),
+            (Json{{"metadata", {{"metadata", 0}}}, {"items", {left, left}}}));
+}
+
+TEST(FieldMask, TellsWhatIsNoJson) {
+  EXPECT_FALSE(FieldMask::only({"spec"}).parse("{\"spec\": ", 0).has_value());
+  EXPECT_FALSE(FieldMask().parse("", 0).has_value());
+}
+
+}  // namespace
+}  // namespace inference::client

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "operator/runtime/store.h"
+
+namespace inference::reconcilers {
+
+/// What this process has written and its caches have not shown yet. A reconcile that comes in between sees it, and so
+/// neither writes nor tells the same thing twice. Thread-safe.
+class OwnWrites {
+ public:
+  explicit OwnWrites(Clock& clock) : clock_(clock) {}
+
+  struct Written {
+    client::Resource resource;
+    Object object;  // as the API server answered
+    TimePoint at;
+  };
+  /// `owner` is the InferenceDeployment that it was written for.
+  void note(const client::ObjectRef& owner, const client::Resource& resource, Object object);
+  /// What was written for `owner` to objects of `resource` beyond `seen`, the version that its cache has come to.
+  /// Forgets what has been seen, and what is older than kTrustedFor.
+  [[nodiscard]] std::vector<Object> unseen(const client::ObjectRef& owner, const client::Resource& resource,
+                                           std::uint64_t seen);
+  void forget(const client::ObjectRef& owner);
+
+  /// A cache that lags longer is believed again: it may be right (a restored etcd counts versions anew).
+  static constexpr std::chrono::seconds kTrustedFor{10};
+
+ private:
+  Clock& clock_;
+  Guarded<std::map<client::ObjectRef, std::vector<Written>>> by_owner_;
+};
+
+}  // namespace inference::reconcilers
