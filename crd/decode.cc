@@ -1,5 +1,8 @@
 #include "crd/decode.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "crd/integer.h"
 #include "crd/schema.h"
 #include "crd/schema_validator.h"
@@ -238,8 +241,13 @@ FieldErrors check_object(const Json& object, const Schema& schema, const char* k
 
 }  // namespace
 
-std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(const Json& object) {
+std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(const Json& object, Source source) {
   FieldErrors errors = check_object(object, inference_deployment_schema(), kInferenceDeploymentKind);
+  if (object.is_object() && source == Source::kFile) {
+    const Json& status = member(object, "status");
+    std::ranges::move(unknown_fields(inference_deployment_status_schema(), status, "status"),
+                      std::back_inserter(errors));
+  }
   if (object.is_object()) check_depth(member(object, "spec"), "spec", errors);
   if (!errors.empty()) return std::unexpected(std::move(errors));
   Json spec = member(object, "spec");
@@ -249,8 +257,10 @@ std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(cons
       .metadata = read_metadata(object), .spec = std::move(decoded), .spec_json = std::move(spec)};
 }
 
-std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object) {
+std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object, Source source) {
   FieldErrors errors = check_object(object, inference_profile_schema(), kInferenceProfileKind);
+  if (object.is_object() && source == Source::kFile && object.contains("status"))
+    errors.push_back({"status", "unknown field: an InferenceProfile has no status"});
   const Json& spec = object.is_object() ? member(object, "spec") : object;
   if (spec.is_object()) check_depth(member(spec, "defaults"), "spec.defaults", errors);
   if (!errors.empty()) return std::unexpected(std::move(errors));

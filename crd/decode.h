@@ -38,12 +38,19 @@ struct InferenceProfile {
   Json defaults_json;  // an object, `{}` when absent
 };
 
-/// Reads an object of any source (API server, file) as strictly as the API server does with fieldValidation=Strict: the
-/// CRD's schema and the twins of its CEL rules. All faults at once. `status` is not looked at.
-[[nodiscard]] std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(const Json& object);
+/// Where an object comes from. The status of one in the cluster is the operator's own and not looked at, since it may
+/// be a newer operator's. In a file an unknown field of it is refused, as a strict API server does; its values are not
+/// judged, for that server drops them.
+enum class Source { kCluster, kFile };
 
-/// The same for a profile.
-[[nodiscard]] std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object);
+/// Reads an object as strictly as the API server does with fieldValidation=Strict: the CRD's schema and the twins of
+/// its CEL rules. All faults at once.
+[[nodiscard]] std::expected<InferenceDeployment, FieldErrors> decode_inference_deployment(
+    const Json& object, Source source = Source::kCluster);
+
+/// The same for a profile, which has no status.
+[[nodiscard]] std::expected<InferenceProfile, FieldErrors> decode_inference_profile(const Json& object,
+                                                                                    Source source = Source::kCluster);
 
 /// Checks and reads a spec that was merged from several levels, which may break a rule that each level kept. Same
 /// rules, paths start with `spec.`; rules on the object's name are left out.

@@ -19,10 +19,10 @@ const std::vector<VerdictCase>& cases() {
 
 FieldErrors faults(const Json& object) {
   if (object.value("kind", "") == kInferenceProfileKind) {
-    const auto decoded = decode_inference_profile(object);
+    const auto decoded = decode_inference_profile(object, Source::kFile);
     return decoded ? FieldErrors() : decoded.error();
   }
-  const auto decoded = decode_inference_deployment(object);
+  const auto decoded = decode_inference_deployment(object, Source::kFile);
   return decoded ? FieldErrors() : decoded.error();
 }
 
@@ -51,6 +51,23 @@ TEST(Decode, HasAVerdictCaseForEachRule) {
     for (const FieldError& error : faults(each.object)) messages.insert(error.message);
   }
   for (const Rule& rule : rules()) EXPECT_TRUE(messages.contains(std::string(rule.message))) << rule.message;
+}
+
+TEST(Decode, LeavesTheStatusOfALivingObjectToWhoWroteIt) {
+  EXPECT_TRUE(decode_inference_deployment(named("the status has an unknown field").object).has_value());
+  EXPECT_TRUE(decode_inference_profile(named("a profile has a status").object).has_value());
+}
+
+TEST(Decode, SuggestsTheFieldAndTheValueThatWereMeant) {
+  const auto message = [](const Json& spec) {
+    Json object = named("the base").object;
+    object.merge_patch({{"spec", spec}});
+    return faults(object).at(0).message;
+  };
+  EXPECT_EQ(message({{"replcas", 3}}), "unknown field; did you mean replicas?");
+  EXPECT_EQ(message({{"serving", {{"maxModelLength", 1}}}}), "unknown field; did you mean maxModelLen?");
+  EXPECT_EQ(message({{"zzzzzzzzzz", 3}}), "unknown field");
+  EXPECT_TRUE(message({{"engine", {{"name", "vlm"}}}}).ends_with(", not \"vlm\"; did you mean vllm?"));
 }
 
 TEST(Decode, FillsEveryFieldOfTheSpec) {

@@ -102,8 +102,12 @@ bool apply_keyword(Schema& schema, const std::string& keyword, const Json& value
   return true;
 }
 
+Json open_api_of(std::string_view crd) {
+  return Json::parse(crd).at("/spec/versions/0/schema/openAPIV3Schema"_json_pointer);
+}
+
 Schema compile_object(std::string_view crd) {
-  Json open_api = Json::parse(crd).at("/spec/versions/0/schema/openAPIV3Schema"_json_pointer);
+  Json open_api = open_api_of(crd);
   open_api["properties"]["metadata"] = Json::parse(kObjectMetaSchema);
   open_api["properties"]["status"] = Json::object();
   open_api["required"].push_back("metadata");
@@ -141,6 +145,12 @@ const Schema& inference_deployment_schema() {
 
 const Schema& inference_profile_schema() {
   static const Schema schema = compile_object(kInferenceProfilesCrd);
+  return schema;
+}
+
+const Schema& inference_deployment_status_schema() {
+  static const Schema schema =
+      compile_schema(open_api_of(kInferenceDeploymentsCrd).at("properties").at("status"), "status");
   return schema;
 }
 

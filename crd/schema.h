@@ -64,4 +64,7 @@ struct Property {
 [[nodiscard]] const Schema& inference_deployment_schema();
 [[nodiscard]] const Schema& inference_profile_schema();
 
+/// That of an InferenceDeployment's status; an InferenceProfile has none.
+[[nodiscard]] const Schema& inference_deployment_status_schema();
+
 }  // namespace inference::crd
