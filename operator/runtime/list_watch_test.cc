@@ -79,7 +79,7 @@ TEST(ApiListWatch, CarriesAnInformerThroughPagesEventsAndAnExpiredVersion) {
       metrics, clock, random);
   informer.on_change([&](const Change& change) {
     const std::scoped_lock lock(mutex);
-    if (change.after != nullptr) EXPECT_FALSE((*change.after)["metadata"].contains("managedFields"));
+    EXPECT_FALSE(change.after != nullptr && (*change.after)["metadata"].contains("managedFields"));
     heard.push_back((change.after == nullptr ? "-" : "+") + change.ref.name);
     changed.notify_all();
   });
