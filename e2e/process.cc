@@ -59,13 +59,16 @@ Output run(const std::vector<std::string>& command, const std::string& input) {
 }
 
 OperatorProcess::OperatorProcess(const RealCluster& cluster, const OperatorOptions& options) {
-  if (options.old_lease == OperatorOptions::OldLease::kForget)
-    cluster.must({"delete", "lease", "inference-operator", "-n", "inference-system", "--ignore-not-found"});
+  const bool alone = options.old_lease == OperatorOptions::OldLease::kForget;
+  if (alone) cluster.must({"delete", "lease", "inference-operator", "-n", "inference-system", "--ignore-not-found"});
   std::string log_file = "/tmp/inference-operator-log-XXXXXX";
   const int log_fd = mkstemp(log_file.data());
   log_file_ = log_file;
   kubeconfig_ = cluster.operator_kubeconfig(options.server.empty() ? cluster.server() : options.server);
   std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", kubeconfig_, "--health-address", "127.0.0.1:0"};
+  if (alone) {
+    words.insert(words.end(), {"--leader-elect-lease-duration=1h", "--leader-elect-renew-deadline=50m"});
+  }
   words.insert(words.end(), options.flags.begin(), options.flags.end());
   auto arguments = pointers(words);
   pid_ = fork();

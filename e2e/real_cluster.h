@@ -93,8 +93,8 @@ class Namespace {
 struct OperatorOptions {
   std::vector<std::string> flags = {};
   std::string server = {};  // empty: the cluster's own
-  /// A process that was killed leaves a Lease that the next would have to wait for. Only a test of several processes at
-  /// once needs that.
+  /// A process that was killed leaves a Lease that the next would have to wait for, and one on a machine that stands
+  /// still for a while loses its own. Only a test of several processes at once wants that.
   enum class OldLease { kForget, kRespect } old_lease = OldLease::kForget;
 };
 
