@@ -13,6 +13,7 @@
 #include "operator/client/api_client.h"
 #include "operator/client/client_config.h"
 #include "operator/client/in_cluster.h"
+#include "operator/runtime/health_server.h"
 #include "operator/runtime/leader_elector.h"
 #include "operator/runtime/manager.h"
 #include "reconcilers/wiring.h"
@@ -44,6 +45,26 @@ void add_duration(CLI::App& app, const std::string& name, Duration& target, cons
       ->default_str(std::to_string(std::chrono::duration_cast<std::chrono::seconds>(target).count()) + "s");
 }
 
+/// A flag for one of a few words. The library's own check tells of the numbers behind them, in help and errors.
+template <typename T>
+void add_choice(CLI::App& app, const std::string& name, T& target, const std::map<std::string, T>& choices,
+                const std::string& words, const std::string& usual) {
+  const auto known = [choices, words](const std::string& word) {
+    return choices.contains(word) ? "" : word + " is none of " + words;
+  };
+  app.add_option_function<std::string>(
+         name, [&target, choices](const std::string& word) { target = choices.at(word); },
+         words + " (default: " + usual + ")")
+      ->check(CLI::Validator(known, ""))
+      ->type_name("WORD");
+}
+
+std::string health_address_fault(const std::string& address) {
+  if (address == "off") return {};
+  const auto understood = runtime::HealthServer::check(address);
+  return understood ? "" : understood.error();
+}
+
 /// The names and defaults of Kubernetes' own components.
 void declare_election(CLI::App& app, Flags& flags) {
   runtime::LeaderElectorOptions& election = flags.election;
@@ -55,8 +76,11 @@ void declare_election(CLI::App& app, Flags& flags) {
                "how long the leader goes on without a renewal");
   add_duration(app, "--leader-elect-retry-period", election.retry_period, "between two tries to take or renew");
   app.add_option("--leader-elect-resource-namespace", election.lease.ns,
-                 "of the Lease (default: the pod's own, else inference-system)");
-  app.add_option("--leader-elect-resource-name", election.lease.name, "of the Lease")->capture_default_str();
+                 "of the Lease (default: the pod's own, else inference-system)")
+      ->type_name("NAME");
+  app.add_option("--leader-elect-resource-name", election.lease.name, "of the Lease")
+      ->type_name("NAME")
+      ->capture_default_str();
 }
 
 /// Declares the flags on `app`; their values land in `flags`.
@@ -67,18 +91,20 @@ void declare(CLI::App& app, Flags& flags) {
                                                     {"error", log::Level::kError}};
   const std::map<std::string, log::Format> formats = {{"text", log::Format::kText}, {"json", log::Format::kJson}};
   app.add_option("--kubeconfig", flags.kubeconfig,
-                 "kubeconfig file (default: $KUBECONFIG, then the pod's service account, then ~/.kube/config)");
-  app.add_option("--context", flags.context, "kubeconfig context (default: the current one)");
+                 "kubeconfig file (default: $KUBECONFIG, then the pod's service account, then ~/.kube/config)")
+      ->type_name("FILE");
+  app.add_option("--context", flags.context, "kubeconfig context (default: the current one)")->type_name("NAME");
   app.add_option("--workers", flags.workers, "InferenceDeployments reconciled at the same time")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
+      ->check(CLI::Range(1, 256).description(""))
+      ->type_name("NUMBER")
+      ->capture_default_str();
   app.add_option("--health-address", flags.health_address,
                  "where /healthz, /readyz and /metrics are served; port 0 takes a free one, 'off' serves none")
+      ->check(CLI::Validator(health_address_fault, ""))
+      ->type_name("HOST:PORT")
       ->capture_default_str();
-  app.add_option("--log-level", flags.log_level, "debug, info, warning or error (default: info)")
-      ->transform(CLI::CheckedTransformer(levels));
-  app.add_option("--log-format", flags.log_format, "json or text (default: json)")
-      ->transform(CLI::CheckedTransformer(formats));
+  add_choice(app, "--log-level", flags.log_level, levels, "debug, info, warning, error", "info");
+  add_choice(app, "--log-format", flags.log_format, formats, "json, text", "json");
   declare_election(app, flags);
   app.set_version_flag("--version",
                        "inference-operator " + std::string(version()) + " (" + std::string(git_commit()) + ")");
