@@ -48,6 +48,51 @@ TEST(ObjectPath, TellsItemsByWhatIdentifiesThem) {
             "metadata.labels['app.kubernetes.io/name']");
 }
 
+TEST(ObjectPath, LiesInTheOneAboveIt) {
+  EXPECT_EQ(path_above("spec.containers[name=engine].env[name=A].value"), "spec.containers[name=engine].env[name=A]");
+  EXPECT_EQ(path_above("spec.containers[mountPath=/a.b]"), "spec.containers");
+  EXPECT_EQ(path_above("metadata.labels['app.kubernetes.io/name']"), "metadata.labels");
+  EXPECT_EQ(path_above("spec"), "");
+}
+
+TEST(ObjectPath, SaysWhereATextIsNone) {
+  struct Row {
+    std::string text;
+    std::size_t position;
+    std::string message;
+  };
+  for (const Row& row : {Row{"spec[", 5, "this [ has no ]"},
+                         Row{"spec.containers[name=engine].env[name=", 33, "this [ has no ]"},
+                         Row{"spec['a]", 5, "this [ has no ']"},
+                         Row{"spec[\"a']", 5, "this [ has no \"]"},
+                         Row{"spec[a[0]", 5, "this [ has no ]"},
+                         Row{"spec[?(@.name==\"a\"]", 5, "this [ has no )]"},
+                         Row{"spec[?(@.port>1)]", 5, "the only filter"},
+                         Row{"spec[?(name)]", 5, "the only filter"},
+                         Row{"spec[]", 5, "nothing stands in these brackets"},
+                         Row{"spec[=a]", 5, "name=http is expected"},
+                         Row{"spec[name=]", 5, "name=http is expected"},
+                         Row{"spec]", 5, "this ] has no ["},
+                         Row{"spec.a]", 7, "this ] has no ["},
+                         Row{"....", 2, "a name is missing"},
+                         Row{"spec.", 6, "a name is missing"},
+                         Row{"spec..replicas", 6, "a name is missing"},
+                         Row{"spec[0]name", 8, "a dot is missing"},
+                         Row{"spec\\", 5, "ends the path"},
+                         Row{"{.spec", 1, "this { has no }"},
+                         Row{"/spec/~2", 7, "~0"},
+                         Row{"/spec/~", 7, "~0"}}) {
+    const auto fault = path_fault(row.text);
+    ASSERT_TRUE(fault.has_value()) << row.text;
+    EXPECT_EQ(fault->position, row.position) << row.text << ": " << fault->message;
+    EXPECT_NE(fault->message.find(row.message), std::string::npos) << row.text << ": " << fault->message;
+  }
+  for (const char* text : {"", ".", "$", "{}", "{.}", "spec", ".spec.a", "$.spec", "$['spec']", "spec['a.b/c'].d",
+                           "a[0][1]", "a[*].b", "a[\"x]y\"]", "a[?(@.name == 'x')]", "a\\.b", "/", "/a~1b/~0"}) {
+    EXPECT_FALSE(path_fault(text).has_value()) << text << ": " << path_fault(text)->message;
+  }
+}
+
 TEST(Explanations, AreFoundByAnyWayToWriteAPath) {
   const Explanations explanations = recorded();
   for (const char* path :
@@ -62,7 +107,7 @@ TEST(Explanations, AreFoundByAnyWayToWriteAPath) {
   }
   EXPECT_EQ(paths_under(explanations, "spec.contain"), std::vector<std::string>{}) << "half a word is no prefix";
   EXPECT_EQ(paths_under(explanations, "/spec/containers/10"), std::vector<std::string>{});
-  EXPECT_EQ(paths_under(explanations, "spec.args[").size(), 2U) << "an unfinished step is left out";
+  EXPECT_EQ(paths_under(explanations, "spec.args["), std::vector<std::string>{}) << "what is no path finds nothing";
   EXPECT_EQ(paths_under(explanations, "").size(), 12U);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <expected>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -49,45 +50,97 @@ std::string_view identifying_key(const Json& list) {
   return found == kKeys.end() ? std::string_view{} : std::string_view(*found);
 }
 
-/// `wanted` in one form of brackets: [name=http] for [?(@.name=="http")].
-std::string bracket_text(std::string_view inside) {
-  std::string text(inside);
-  if (text.starts_with("?(@.") && text.ends_with(")")) {
-    text = text.substr(4, text.size() - 5);
-    std::erase_if(text, [](char c) { return c == '"' || c == '\'' || c == ' '; });
-    const std::size_t equals = text.find("==");
-    if (equals != std::string::npos) text.erase(equals, 1);
+/// A path on its way through the parser. Positions are those of the whole text.
+struct Reader {
+  std::string_view text;
+  std::size_t at = 0;
+  [[nodiscard]] bool done() const { return at >= text.size(); }
+  [[nodiscard]] std::unexpected<PathFault> fault(std::size_t where, std::string message) const {
+    return std::unexpected(PathFault{.position = where + 1, .message = std::move(message)});
   }
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front())
-    text = text.substr(1, text.size() - 2);
-  return text;
+};
+
+/// `@.name=="http"`, the filter of kubectl's JSONPath, as `name=http`; empty where it is another one.
+std::string filter_text(std::string_view filter) {
+  std::string text(filter);
+  std::erase_if(text, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+  const std::size_t equals = text.find("==");
+  if (!text.starts_with("@.") || equals == std::string::npos || equals == 2 || equals + 2 == text.size()) return {};
+  text.erase(equals, 1);
+  return text.substr(2);
 }
 
-std::vector<std::string> path_segments(std::string_view path) {
-  std::vector<std::string> segments;
-  std::string word;
-  const auto finish_word = [&] {
-    if (!word.empty()) segments.push_back(std::exchange(word, {}));
-  };
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '\\' && i + 1 < path.size()) {
-      word += path[++i];  // kubectl writes a dot in a key as \.
-    } else if (path[i] == '.') {
-      finish_word();
-    } else if (path[i] == '[') {
-      finish_word();
-      const bool quoted = i + 1 < path.size() && path[i + 1] == '\'';
-      const std::size_t end = path.find(quoted ? "']" : "]", i + (quoted ? 2 : 1));
-      if (end == std::string_view::npos) return segments;
-      const std::size_t close = quoted ? end + 1 : end;
-      segments.push_back(bracket_text(path.substr(i + 1, close - i - 1)));
-      i = close;
-    } else {
-      word += path[i];
-    }
+/// What stands between brackets, of which the reader is at the opening one: an index, `*`, `name=http`, a quoted key or
+/// a filter.
+std::expected<std::string, PathFault> read_brackets(Reader& reader) {
+  const std::size_t open = reader.at++;
+  const std::string_view rest = reader.text.substr(reader.at);
+  const bool quoted = rest.starts_with('\'') || rest.starts_with('"');
+  const bool filter = rest.starts_with("?(");
+  const std::string closing = quoted ? std::string(1, rest.front()) + "]" : filter ? ")]" : "]";
+  const std::size_t skipped = quoted ? 1 : filter ? 2 : 0;
+  const std::size_t end = rest.find(closing, skipped);
+  if (end == std::string_view::npos) return reader.fault(open, "this [ has no " + closing);
+  reader.at += end + closing.size();
+  const std::string_view inside = rest.substr(skipped, end - skipped);
+  if (quoted) return std::string(inside);
+  if (filter) {
+    std::string text = filter_text(inside);
+    if (text.empty()) return reader.fault(open, "the only filter is [?(@.name==\"http\")], of one field's text");
+    return text;
   }
-  finish_word();
+  const std::size_t equals = inside.find('=');
+  if (inside.empty())
+    return reader.fault(open, "nothing stands in these brackets: an index, *, or name=http is expected");
+  if (equals == 0 || equals + 1 == inside.size()) return reader.fault(open, "name=http is expected in these brackets");
+  if (const std::size_t other = inside.find('['); other != std::string_view::npos)
+    return reader.fault(open, "this [ has no ]");
+  return std::string(inside);
+}
+
+/// A word up to the next dot or bracket; kubectl writes a dot in a key as \.
+std::expected<std::string, PathFault> read_word(Reader& reader) {
+  const std::size_t begin = reader.at;
+  std::string word;
+  for (; !reader.done() && reader.text[reader.at] != '.' && reader.text[reader.at] != '['; ++reader.at) {
+    const char c = reader.text[reader.at];
+    if (c == ']') return reader.fault(reader.at, "this ] has no [");
+    if (c == '\\' && ++reader.at == reader.text.size()) return reader.fault(reader.at - 1, "\\ ends the path");
+    word += reader.text[reader.at];
+  }
+  if (word.empty()) return reader.fault(begin, "a name is missing");
+  return word;
+}
+
+std::expected<std::vector<std::string>, PathFault> path_segments(std::string_view path) {
+  Reader reader{.text = path};
+  if (path.starts_with('{')) {
+    if (!path.ends_with('}')) return reader.fault(0, "this { has no } at the end");
+    reader.text.remove_suffix(1);
+    ++reader.at;
+  }
+  if (reader.text.substr(reader.at).starts_with('$')) ++reader.at;
+  // The dot before the first name is kubectl's; alone it is everything.
+  if (reader.text.substr(reader.at).starts_with('.')) ++reader.at;
+  std::vector<std::string> segments;
+  for (bool first = true; !reader.done(); first = false) {
+    const char c = reader.text[reader.at];
+    if (!first && c != '.' && c != '[') return reader.fault(reader.at, "a dot is missing");
+    if (!first && c == '.') ++reader.at;
+    auto segment = c == '[' ? read_brackets(reader) : read_word(reader);
+    if (!segment) return std::unexpected(std::move(segment.error()));
+    segments.push_back(*std::move(segment));
+  }
   return segments;
+}
+
+std::optional<PathFault> pointer_fault(std::string_view pointer) {
+  for (std::size_t i = 0; i < pointer.size(); ++i) {
+    const bool escape = pointer[i] == '~';
+    if (escape && (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1')))
+      return PathFault{.position = i + 1, .message = "in a JSON pointer ~ is written ~0, and / in a key ~1"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -115,19 +168,36 @@ std::string object_path(const Json& object, std::string_view pointer) {
   return path;
 }
 
+std::string path_above(std::string_view path) {
+  std::size_t end = path.rfind('.');
+  if (path.ends_with("']")) {
+    end = path.rfind("['");
+  } else if (path.ends_with(']')) {
+    end = path.rfind('[');
+  }
+  return std::string(path.substr(0, end == std::string_view::npos ? 0 : end));
+}
+
+std::optional<PathFault> path_fault(std::string_view wanted) {
+  if (wanted.starts_with('/')) return pointer_fault(wanted);
+  const auto segments = path_segments(wanted);
+  return segments ? std::nullopt : std::optional(segments.error());
+}
+
 bool path_is_under(std::string_view path, std::string_view pointer, std::string_view wanted) {
   const std::vector<std::string> tokens = pointer_tokens(pointer);
   if (wanted.starts_with('/')) {
     const std::vector<std::string> prefix = pointer_tokens(wanted);
     return prefix.size() <= tokens.size() && std::ranges::equal(prefix, tokens | std::views::take(prefix.size()));
   }
-  if (wanted.starts_with('{') && wanted.ends_with('}')) wanted = wanted.substr(1, wanted.size() - 2);
-  if (wanted.starts_with('$')) wanted.remove_prefix(1);
-  const std::vector<std::string> prefix = path_segments(wanted);
-  const std::vector<std::string> shown = path_segments(path);
-  if (prefix.size() > shown.size() || shown.size() != tokens.size()) return false;
-  for (std::size_t i = 0; i < prefix.size(); ++i) {
-    if (prefix[i] != "*" && prefix[i] != shown[i] && prefix[i] != tokens[i]) return false;
+  const auto prefix = path_segments(wanted);
+  if (!prefix || prefix->size() > tokens.size()) return false;
+  // Where a name has brackets of its own the shown path can't be taken apart again: tokens then are all there is.
+  const auto written = path_segments(path);
+  const std::vector<std::string>& shown = written && written->size() == tokens.size() ? *written : tokens;
+  for (std::size_t i = 0; i < prefix->size(); ++i) {
+    const std::string& step = (*prefix)[i];
+    if (step != "*" && step != shown[i] && step != tokens[i]) return false;
   }
   return true;
 }
