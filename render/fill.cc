@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json_pointer.h"
 #include "render/json_leaves.h"
 
 namespace inference::render {
@@ -181,7 +182,7 @@ class Filler {
   /// Goes one step down in the pointer; returns what leave() needs to come back.
   std::size_t enter(const std::string& key) {
     const std::size_t size = pointer_.size();
-    if (leaves_ != nullptr) pointer_ += "/" + escape_pointer_token(key);
+    if (leaves_ != nullptr) append_pointer_token(pointer_, key);
     return size;
   }
   std::size_t enter(std::size_t index) {

@@ -1,5 +1,7 @@
 #include "render/json_leaves.h"
 
+#include "base/json_pointer.h"
+
 namespace inference::render {
 
 namespace {
@@ -17,26 +19,13 @@ void walk(const Json& value, std::string& pointer,
     return;
   }
   for (const auto& [key, child] : value.items()) {
-    pointer += "/" + escape_pointer_token(key);
+    append_pointer_token(pointer, key);
     walk(child, pointer, visit);
     pointer.resize(size);
   }
 }
 
 }  // namespace
-
-std::string escape_pointer_token(std::string_view key) {
-  std::string token;
-  for (const char c : key) {
-    if (c == '~')
-      token += "~0";
-    else if (c == '/')
-      token += "~1";
-    else
-      token += c;
-  }
-  return token;
-}
 
 void for_each_leaf(const Json& value, const std::function<void(const std::string& pointer, const Json& leaf)>& visit) {
   std::string pointer;
