@@ -82,7 +82,7 @@ class Renderer {
     c.settings = resolve(input_.deployment.spec, input_.profile, knowledge_);
     const Settings& s = c.settings;
     check_support(s, findings_);
-    for (const auto& patch : s.pod_templates) check_pod_template(patch, findings_);
+    for (const auto& patch : s.pod_templates) check_pod_template(patch, input_.unknown_pod_fields, findings_);
     c.sizing = decide_sizing(s, findings_);
     c.names = decide_names(meta_.name, c.sizing.nodes.value, findings_);
     c.model = decide_model(s, findings_);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "crd/field_error.h"
 #include "crd/inference_deployment.h"
+#include "crd/pod_types.h"
 
 namespace inference::crd {
 struct InferenceDeployment;
@@ -43,6 +44,8 @@ struct Input {
   ClusterFacts cluster;
   /// status.resolved.gang of a living object: `Auto` keeps it, since changing the gang of a running group recreates it.
   std::optional<crd::Gang> recorded_gang;
+  /// Of podTemplate's pods, by the Kubernetes that crd/pod_types.yaml knows.
+  crd::UnknownFields unknown_pod_fields = crd::UnknownFields::kPass;
 };
 
 /// Why nothing is rendered. What runs already stays as it is.

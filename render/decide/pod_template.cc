@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "crd/quantity.h"
 #include "render/labels.h"
@@ -139,34 +141,32 @@ void check_labels(const Json& metadata, const std::string& path, Findings& findi
 void check_containers(const Json& spec, const std::string& path, Findings& findings) {
   for (const char* list : {"containers", "initContainers"}) {
     const Json containers = spec.value(list, Json());
-    if (containers.is_null()) continue;
-    if (!containers.is_array()) {
-      findings.refuse("InvalidSpec", path + ".spec." + list, "must be a list");
-      continue;
-    }
+    if (!containers.is_array()) continue;  // told with the other types
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const std::string place = path + ".spec." + list + "[" + std::to_string(i) + "]";
       const Json& container = containers[i];
-      if (!container.is_object() || !container.value("name", Json()).is_string()) {
+      const Json& name = child(container, "name");
+      if (name.is_null()) {
         findings.refuse("InvalidSpec", place + ".name", "is needed: containers are merged by name, and ours is engine");
-      } else if (container["name"] == "engine" && is_deletion(container)) {
+      } else if (name == "engine" && is_deletion(container)) {
         findings.refuse("InvalidSpec", place, "the engine cannot be removed");
       }
     }
   }
 }
 
-bool equal_quantities(const Json& a, const Json& b) {
-  if (a == b) return true;
-  if (!a.is_string() || !b.is_string()) return false;
-  const auto left = crd::Quantity::parse(a.get<std::string>());
-  const auto right = crd::Quantity::parse(b.get<std::string>());
-  return left && right && *left == *right;
+/// A quantity may be written as text or as a number (`0.5`); nothing for what is neither.
+std::optional<crd::Quantity> as_quantity(const Json& value) {
+  if (!value.is_string() && !value.is_number()) return std::nullopt;
+  const auto parsed = crd::Quantity::parse(value.is_string() ? value.get<std::string>() : value.dump());
+  return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
-/// A quantity may be written as a number.
-Json as_text(const Json& quantity) {
-  return quantity.is_number_integer() ? Json(quantity.dump()) : quantity;
+bool equal_quantities(const Json& a, const Json& b) {
+  if (a == b) return true;
+  const auto left = as_quantity(a);
+  const auto right = as_quantity(b);
+  return left && right && *left == *right;
 }
 
 /// Why the container would make the pod Burstable; empty when it would not.
@@ -177,7 +177,7 @@ std::string burstable(const Json& container) {
     const Json& limit = child(limits, name);
     const Json& request = child(requests, name);
     if (limit.is_null()) return std::string("has no limit of ") + name;
-    if (!request.is_null() && !equal_quantities(as_text(request), as_text(limit))) {
+    if (!request.is_null() && !equal_quantities(request, limit)) {
       return std::string("requests another amount of ") + name + " than its limit";
     }
   }
@@ -211,7 +211,7 @@ void merge_pod_template(Json& pod, const Json& patch) {
   merge_object(pod, patch);
 }
 
-void check_pod_template(const Setting<Json>& patch, Findings& findings) {
+void check_pod_template(const Setting<Json>& patch, crd::UnknownFields unknown, Findings& findings) {
   for (const auto& [key, value] : patch.value.items()) {
     if (key != "metadata" && key != "spec") {
       findings.refuse("InvalidSpec", patch.path + "." + key, "unknown field: a pod template has metadata and spec");
@@ -220,6 +220,8 @@ void check_pod_template(const Setting<Json>& patch, Findings& findings) {
     } else if (key == "metadata") {
       check_labels(value, patch.path, findings);
     } else {
+      for (crd::FieldError& fault : crd::check_pod_spec(value, patch.path + ".spec", unknown))
+        findings.refuse("InvalidSpec", std::move(fault.path), std::move(fault.message));
       check_containers(value, patch.path, findings);
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "crd/pod_types.h"
 #include "render/findings.h"
 #include "render/resolve.h"
 
@@ -12,10 +13,9 @@ namespace inference::render {
 /// check_pod_template.
 void merge_pod_template(Json& pod, const Json& patch);
 
-/// Refuses what a podTemplate must not do: change the labels that selectors use, remove or rename the engine, use other
-/// directives than
-/// `$patch: delete`.
-void check_pod_template(const Setting<Json>& patch, Findings& findings);
+/// Refuses what a podTemplate must not do: hold what no pod can hold (crd/pod_types.h), change the labels that
+/// selectors use, remove or rename the engine, use other directives than `$patch: delete`.
+void check_pod_template(const Setting<Json>& patch, crd::UnknownFields unknown, Findings& findings);
 
 /// Checks a merged pod template: every container must keep the pod Guaranteed (limits of CPU and memory, requests equal
 /// or absent), and what the drain counts on must still hold. Paths are those of the podTemplate.

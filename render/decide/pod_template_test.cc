@@ -55,12 +55,18 @@ TEST(PodTemplate, RefusesWhatWouldBreakTheObject) {
                          Row{{{"spec", {{"containers", no_name}}}}, "spec.podTemplate.spec.containers[0].name"},
                          Row{{{"spec", {{"containers", no_engine}}}}, "spec.podTemplate.spec.containers[0]"},
                          Row{{{"specs", Json::object()}}, "spec.podTemplate.specs"},
+                         Row{{{"spec", {{"containers", "x"}}}}, "spec.podTemplate.spec.containers"},
+                         Row{{{"spec", {{"bogusField", 1}}}}, "spec.podTemplate.spec.bogusField"},
+                         Row{{{"spec", {{"volumes", "foo"}}}}, "spec.podTemplate.spec.volumes"},
+                         Row{{{"spec", {{"terminationGracePeriodSeconds", "abc"}}}},
+                             "spec.podTemplate.spec.terminationGracePeriodSeconds"},
+                         Row{{{"spec", {{"priority", 1.5}}}}, "spec.podTemplate.spec.priority"},
                          Row{{{"spec", {{"$retainKeys", {"a"}}}}}, "spec.podTemplate.spec.$retainKeys"}}) {
     Findings findings;
     check_pod_template(
         {.value = row.patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}},
-        findings);
-    ASSERT_FALSE(findings.faults.empty()) << row.path;
+        crd::UnknownFields::kRefuse, findings);
+    ASSERT_EQ(findings.faults.size(), 1U) << row.path;
     EXPECT_EQ(findings.faults.front().error.path, row.path);
   }
 }
@@ -77,9 +83,15 @@ TEST(PodTemplate, KeepsThePodGuaranteed) {
     return findings;
   };
   EXPECT_TRUE(check({{"limits", {{"cpu", "500m"}, {"memory", "1Gi"}}}}).faults.empty());
-  EXPECT_TRUE(
-      check({{"limits", {{"cpu", 1}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1000m"}, {"memory", "1024Mi"}}}})
-          .faults.empty());
+  struct Pair {
+    Json limit, request;
+  };
+  for (const Pair& cpu : {Pair{1, "1000m"}, Pair{"0.5", 0.5}, Pair{0.5, "500m"}, Pair{2.0, 2}, Pair{"1e-1", 0.1}}) {
+    EXPECT_TRUE(check({{"limits", {{"cpu", cpu.limit}, {"memory", "1Gi"}}},
+                       {"requests", {{"cpu", cpu.request}, {"memory", "1024Mi"}}}})
+                    .faults.empty())
+        << cpu.limit << " and " << cpu.request;
+  }
   for (const Json& resources :
        {Json::object(), Json{{"limits", {{"cpu", "1"}}}}, Json{{"requests", {{"cpu", "1"}, {"memory", "1Gi"}}}},
         Json{{"limits", {{"cpu", "2"}, {"memory", "1Gi"}}}, {"requests", {{"cpu", "1"}}}}}) {
@@ -114,7 +126,7 @@ TEST(PodTemplate, SurvivesEveryShape) {
       Findings findings;
       check_pod_template(
           {.value = patch, .level = Level::kSpec, .path = "spec.podTemplate", .said = "requested", .source = {}},
-          findings);
+          crd::UnknownFields::kRefuse, findings);
       if (!findings.faults.empty()) continue;
       Json pod = rendered;
       merge_pod_template(pod, patch);
