@@ -83,10 +83,18 @@ struct HoleDeclaration {
       nullptr;  // identifies the struct: a member must be used by one of the templates that the struct serves
 };
 
+/// What a template that renders an object must say at its top, so that it can't become another object.
+struct ObjectShape {
+  std::string api_version;
+  std::string kind;
+  std::string field;  // the only one besides apiVersion, kind and metadata
+};
+
 /// One template that is filled (rather than only included by others), and the holes that its structs offer together.
 struct TemplateSchema {
   std::string file;
   std::vector<HoleDeclaration> holes;
+  std::optional<ObjectShape> object;  // none: a part of other trees
 };
 
 /// `schema_of<DeploymentValues, PodValues>("deployment.yaml")` belongs to `fill(set, "deployment.yaml",
@@ -203,7 +211,7 @@ Holes holes_of(const Structs&... values) {
 
 template <typename... Structs>
 TemplateSchema schema_of(std::string_view file) {
-  TemplateSchema schema{.file = std::string(file), .holes = {}};
+  TemplateSchema schema{.file = std::string(file), .holes = {}, .object = {}};
   (holes_internal::add_declarations<Structs>(schema.holes), ...);
   return schema;
 }

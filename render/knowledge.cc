@@ -1,22 +1,34 @@
 #include "render/knowledge.h"
 
 #include <charconv>
+#include <ranges>
+#include <set>
 #include <stdexcept>
 #include <utility>
+
+#include "crd/quantity.h"
+#include "crd/schema.h"
+#include "crd/schema_validator.h"
 
 namespace inference::render {
 
 namespace {
 
 /// What is wrong with a data file; thrown and caught in this file only.
-struct DataFault : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct DataFault {
+  TemplateFault fault;
 };
+
+/// The nodes that somebody has asked for: the others are nothing that is known.
+using Asked = std::set<const TemplateNode*>;
 
 /// A node of a data file, read with the type that is wanted or refused with its place.
 class Data {
  public:
-  Data(const Template& file, const TemplateNode& node) : file_(&file), node_(&node) {}
+  /// `asked` must outlive it.
+  Data(const Template& file, const TemplateNode& node, Asked& asked) : file_(&file), node_(&node), asked_(&asked) {
+    asked.insert(&node);
+  }
 
   [[nodiscard]] Data at(std::string_view key) const {
     const auto child = find(key);
@@ -25,17 +37,22 @@ class Data {
   }
   [[nodiscard]] std::optional<Data> find(std::string_view key) const {
     const TemplateNode* child = node_->find(key);
-    return child == nullptr ? std::nullopt : std::optional(Data(*file_, *child));
+    return child == nullptr ? std::nullopt : std::optional(Data(*file_, *child, *asked_));
   }
   [[nodiscard]] std::vector<Data> items() const {
     if (node_->kind != TemplateNode::Kind::kSequence) fail("must be a list");
     std::vector<Data> items;
-    for (const TemplateNode& child : node_->children) items.emplace_back(*file_, child);
+    for (const TemplateNode& child : node_->children) items.emplace_back(*file_, child, *asked_);
     return items;
   }
-  [[nodiscard]] const std::vector<TemplateNode>& children() const { return node_->children; }
+  /// The fields of a mapping whose names are data themselves.
+  [[nodiscard]] std::vector<std::pair<std::string, Data>> entries() const {
+    if (!is_mapping()) fail("must be a mapping");
+    std::vector<std::pair<std::string, Data>> entries;
+    for (const TemplateNode& child : node_->children) entries.emplace_back(child.key, Data(*file_, child, *asked_));
+    return entries;
+  }
   [[nodiscard]] bool is_mapping() const { return node_->kind == TemplateNode::Kind::kMapping; }
-  [[nodiscard]] const Template& file() const { return *file_; }
   [[nodiscard]] const Json& json() const { return node_->json; }
   [[nodiscard]] std::string why() const { return node_->why.text; }
   [[nodiscard]] std::string source() const { return place_of(*file_, *node_); }
@@ -71,12 +88,28 @@ class Data {
     for (const Data& item : list->items()) texts.push_back(item.as<std::string>());
     return texts;
   }
-  [[noreturn]] void fail(const std::string& message) const { throw DataFault(source() + ": " + message); }
+  [[nodiscard]] TemplateFault fault(std::string message) const {
+    return {.file = file_->file, .line = node_->line, .message = std::move(message)};
+  }
+  [[noreturn]] void fail(std::string message) const { throw DataFault{fault(std::move(message))}; }
 
  private:
   const Template* file_;
   const TemplateNode* node_;
+  Asked* asked_;
 };
+
+/// Fields that nobody asked for, although the mapping around them was read.
+void find_unknown(const Template& file, const TemplateNode& node, const Asked& asked,
+                  std::vector<TemplateFault>& faults) {
+  for (const TemplateNode& child : node.children) {
+    if (!asked.contains(&child)) {
+      faults.push_back({.file = file.file, .line = child.line, .message = "unknown field " + child.key});
+    } else {
+      find_unknown(file, child, asked, faults);
+    }
+  }
+}
 
 Where where_of(const Data& row) {
   const std::string text = row.text_or_empty("where");
@@ -110,9 +143,7 @@ ArgumentRow argument_row(const Data& row) {
       .source = row.source(),
   };
   if (const auto values = row.find("values")) {
-    for (const TemplateNode& child : values->children()) {
-      argument.values.emplace(child.key, Data(row.file(), child).as<std::string>());
-    }
+    for (const auto& [neutral, word] : values->entries()) argument.values.emplace(neutral, word.as<std::string>());
   }
   if (!argument.since_text.empty()) {
     argument.since = parse_engine_version(argument.since_text);
@@ -200,36 +231,111 @@ EngineFacts engine_facts(const Data& root) {
 void collect_built_in(const Data& node, const std::string& path,
                       std::map<std::string, Fact<Json>, std::less<>>& facts) {
   if (!node.is_mapping()) {
+    if (node.json().is_array()) node.fail("a list has no built-in default");
     facts.emplace(path, Fact<Json>{.value = node.json(), .why = node.why(), .source = node.source()});
     return;
   }
-  for (const TemplateNode& child : node.children())
-    collect_built_in(Data(node.file(), child), path + "." + child.key, facts);
+  for (const auto& [name, child] : node.entries()) collect_built_in(child, path + "." + name, facts);
 }
 
 RuleConstants rule_constants(const Data& rules) {
-  const auto number = [&](std::string_view key) { return rules.at(key).fact<std::int64_t>(); };
-  const auto text = [&](std::string_view key) { return rules.at(key).fact<std::string>(); };
+  const auto at_least = [&](std::int64_t least, std::string_view key) {
+    auto fact = rules.at(key).fact<std::int64_t>();
+    if (fact.value < least) rules.at(key).fail("must be at least " + std::to_string(least));
+    return fact;
+  };
+  const auto positive = [&](std::string_view key) { return at_least(1, key); };
+  const auto number = [&](std::string_view key) { return at_least(0, key); };
+  const auto quantity = [&](std::string_view key) {
+    auto fact = rules.at(key).fact<std::string>();
+    if (const auto parsed = crd::Quantity::parse(fact.value); !parsed) rules.at(key).fail(parsed.error());
+    return fact;
+  };
+  const auto share = rules.at("threadsPerCpu").fact<double>();
+  if (share.value <= 0) rules.at("threadsPerCpu").fail("must be more than 0");
   return {
-      .cpu_per_gpu = number("cpuPerGpu"),
+      .cpu_per_gpu = positive("cpuPerGpu"),
       .propagation_wait = number("propagationWaitSeconds"),
       .teardown = number("teardownSeconds"),
-      .startup_probe_period = number("startupProbePeriodSeconds"),
+      .startup_probe_period = positive("startupProbePeriodSeconds"),
       .distributed_timeout = number("distributedTimeoutSeconds"),
       .image_pull = number("imagePullSeconds"),
       .short_drain = number("shortDrainSeconds"),
-      .memory_per_gpu = text("memoryPerGpu"),
-      .shared_memory_per_gpu = text("sharedMemoryPerGpu"),
-      .shared_memory_minimum = text("sharedMemoryMinimum"),
-      .threads_per_cpu = rules.at("threadsPerCpu").fact<double>(),
+      .memory_per_gpu = quantity("memoryPerGpu"),
+      .shared_memory_per_gpu = quantity("sharedMemoryPerGpu"),
+      .shared_memory_minimum = quantity("sharedMemoryMinimum"),
+      .threads_per_cpu = share,
   };
 }
 
-Data root_of(const TemplateSet& templates, std::string_view name) {
-  const Template* file = templates.find(name);
-  if (file == nullptr) throw DataFault("templates/" + std::string(name) + " is missing");
-  return {*file, file->root};
+/// The defaults must be what a spec may hold, since they take the place of what a user says.
+void check_built_in(const Data& spec, const Template& file, std::vector<TemplateFault>& faults) {
+  for (const crd::FieldError& error :
+       crd::validate(*crd::inference_deployment_schema().property("spec"), spec.json(), "spec")) {
+    if (error.message == "is required") continue;  // what only a user knows; for the rest see need_built_in
+    const TemplateNode* node = &file.root;
+    for (const auto word : std::views::split(std::string_view(error.path), '.')) {
+      const TemplateNode* child = node->find(std::string_view(word));
+      if (child == nullptr) break;
+      node = child;
+    }
+    faults.push_back({.file = file.file, .line = node->line, .message = to_string(error)});
+  }
 }
+
+/// What the rules need whoever says nothing.
+void need_built_in(const Data& spec, const Knowledge& knowledge) {
+  for (const char* path : {"spec.parallelism.tensor", "spec.nodes", "spec.replicas", "spec.suspend", "spec.engine.name",
+                           "spec.accelerator.resourceName", "spec.accelerator.mode", "spec.accelerator.sharing",
+                           "spec.cache.mode", "spec.startup.timeoutSeconds", "spec.drain.timeoutSeconds",
+                           "spec.rollout.maxSurge", "spec.rollout.maxUnavailable", "spec.scheduling.gang",
+                           "spec.topologyCheck", "spec.disruption.maxUnavailable"}) {
+    if (!knowledge.built_in.contains(path)) spec.fail(std::string("lacks ") + path);
+  }
+}
+
+/// The data files of one set, and what is wrong in them.
+class Reader {
+ public:
+  explicit Reader(const TemplateSet& templates) : templates_(templates) {}
+
+  Knowledge read() {
+    Knowledge knowledge;
+    const Data defaults = root_of("defaults.yaml");
+    const Data spec = defaults.at("spec");
+    check_built_in(spec, *templates_.find("defaults.yaml"), faults_);
+    collect_built_in(spec, "spec", knowledge.built_in);
+    need_built_in(spec, knowledge);
+    knowledge.rules = rule_constants(defaults.at("rules"));
+    knowledge.environment = environment_rows(root_of("environment.yaml").at("environment"));
+    for (const std::string_view file : templates_.files()) {
+      if (!file.starts_with("engines/")) continue;
+      const Data root = root_of(file);
+      EngineFacts engine = engine_facts(root);
+      const std::string name = engine.name;
+      if (!knowledge.engines.emplace(name, std::move(engine)).second)
+        root.fail("another file is engine " + name + " too");
+    }
+    if (knowledge.engines.empty()) throw DataFault{{.file = "engines", .line = 0, .message = "holds no engine"}};
+    for (const Template* file : read_) find_unknown(*file, file->root, asked_, faults_);
+    return knowledge;
+  }
+
+  std::vector<TemplateFault> take_faults() { return std::move(faults_); }
+
+ private:
+  Data root_of(std::string_view name) {
+    const Template* file = templates_.find(name);
+    if (file == nullptr) throw DataFault{{.file = std::string(name), .line = 0, .message = "there is no such file"}};
+    read_.push_back(file);
+    return {*file, file->root, asked_};
+  }
+
+  const TemplateSet& templates_;
+  Asked asked_;
+  std::vector<const Template*> read_;
+  std::vector<TemplateFault> faults_;
+};
 
 }  // namespace
 
@@ -252,27 +358,23 @@ std::optional<EngineVersion> parse_engine_version(std::string_view text) {
 const Knowledge& Knowledge::embedded() {
   static const Knowledge knowledge = [] {
     auto loaded = load(TemplateSet::embedded());
-    if (!loaded) throw std::logic_error(loaded.error());
+    if (!loaded) throw std::logic_error(to_string(loaded.error().front()));
     return *std::move(loaded);
   }();
   return knowledge;
 }
 
-std::expected<Knowledge, std::string> Knowledge::load(const TemplateSet& templates) {
+std::expected<Knowledge, std::vector<TemplateFault>> Knowledge::load(const TemplateSet& templates) {
+  Reader reader(templates);
   try {
-    Knowledge knowledge;
-    const Data defaults = root_of(templates, "defaults.yaml");
-    collect_built_in(defaults.at("spec"), "spec", knowledge.built_in);
-    knowledge.rules = rule_constants(defaults.at("rules"));
-    knowledge.environment = environment_rows(root_of(templates, "environment.yaml").at("environment"));
-    for (const std::string_view file : templates.files()) {
-      if (!file.starts_with("engines/")) continue;
-      EngineFacts engine = engine_facts(root_of(templates, file));
-      knowledge.engines.emplace(engine.name, std::move(engine));
-    }
-    return knowledge;
-  } catch (const DataFault& fault) {
-    return std::unexpected(fault.what());
+    Knowledge knowledge = reader.read();
+    auto faults = reader.take_faults();
+    if (faults.empty()) return knowledge;
+    return std::unexpected(std::move(faults));
+  } catch (DataFault& broken) {
+    auto faults = reader.take_faults();
+    faults.push_back(std::move(broken.fault));
+    return std::unexpected(std::move(faults));
   }
 }
 

@@ -129,8 +129,9 @@ struct Knowledge {
 
   /// That of TemplateSet::embedded(), read at the first call.
   [[nodiscard]] static const Knowledge& embedded();
-  /// The error names file and line; only files given by --templates can be wrong.
-  [[nodiscard]] static std::expected<Knowledge, std::string> load(const TemplateSet& templates);
+  /// What is missing, of a wrong type or unknown; only files given by --templates can be wrong. Of missing values and
+  /// wrong types the first one ends the reading.
+  [[nodiscard]] static std::expected<Knowledge, std::vector<TemplateFault>> load(const TemplateSet& templates);
 };
 
 }  // namespace inference::render

@@ -270,6 +270,11 @@ class Renderer {
 
   void merge_pod_templates(Json& object, std::initializer_list<const char*> pointers) {
     if (object.is_null()) return;
+    for (const char* pointer : pointers) {
+      if (object.contains(Json::json_pointer(pointer))) continue;
+      return findings_.refuse("InvalidTemplates", "templates",
+                              "a " + object["kind"].get<std::string>() + " lacks " + pointer);
+    }
     for (const Setting<Json>& patch : choices_.settings.pod_templates) {
       for (const char* pointer : pointers) merge_pod_template(object[Json::json_pointer(pointer)], patch.value);
       if (explain_ != nullptr) explain_->revise_last(object, patch.reason("pod_template"));
@@ -328,8 +333,11 @@ class Renderer {
 std::expected<Rendered, Refusal> render(const Input& input, const TemplateSet& templates, Explanations* explain) {
   if (&templates == &TemplateSet::embedded()) return Renderer(input, templates, Knowledge::embedded(), explain).run();
   const auto knowledge = Knowledge::load(templates);
-  if (!knowledge)
-    return std::unexpected(Refusal{.reason = "InvalidTemplates", .errors = {{"templates", knowledge.error()}}});
+  if (!knowledge) {
+    Refusal refusal{.reason = "InvalidTemplates", .errors = {}};
+    for (const TemplateFault& fault : knowledge.error()) refusal.errors.push_back({"templates", to_string(fault)});
+    return std::unexpected(std::move(refusal));
+  }
   return Renderer(input, templates, *knowledge, explain).run();
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/yaml_reader.h"
 #include "crd/decode.h"
 #include "crd/quantity.h"
@@ -145,17 +147,106 @@ TEST(Render, TakesTemplatesFromAFolder) {
   EXPECT_EQ(rendered->objects[1]["spec"]["minReadySeconds"], 25);
 }
 
-TEST(Render, RefusesDataFilesThatItCannotUse) {
+/// The faults of the embedded files after `from` in `file` was made `to`; empty when nothing is found wrong.
+std::string faults_after(const std::string& file, const std::string& from, const std::string& to) {
   auto files = embedded_template_files();
-  std::string& vllm = files.at("engines/vllm.yaml");
-  const std::string from = "port: 8000 ";
-  vllm.replace(vllm.find(from), from.size(), "prot: 8000 ");
+  std::string& text = files.at(file);
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return "there is no " + from + " in " + file;
+  text.replace(at, from.size(), to);
+  const auto set = TemplateSet::load(files, template_schemas());
+  std::vector<TemplateFault> faults;
+  if (set) {
+    const auto knowledge = Knowledge::load(*set);
+    if (!knowledge) faults = knowledge.error();
+  } else {
+    faults = set.error();
+  }
+  std::string lines;
+  for (const TemplateFault& fault : faults) lines += to_string(fault) + "\n";
+  return lines;
+}
+
+TEST(Templates, OfAFolderAreRefusedWithFileAndLine) {
+  struct Row {
+    std::string file, from, to, place, message;
+  };
+  for (const Row& row : {
+           Row{"defaults.yaml", "cpuPerGpu: 8 ", "cpuPerGpu: eight ", "defaults.yaml:", "must be a whole number"},
+           Row{"defaults.yaml", "cpuPerGpu: 8 ", "cpuPerGpu: 0 ", "defaults.yaml:", "must be at least 1"},
+           Row{"defaults.yaml", "cpuPerGpu: 8 ", "cpuPerGqu: 8 ", "defaults.yaml:", "lacks cpuPerGpu"},
+           Row{"defaults.yaml", "memoryPerGpu: 64Gi", "memoryPerGpu: 64GB", "defaults.yaml:", ""},
+           Row{"defaults.yaml", "threadsPerCpu: 0.25", "threadsPerCpu: 0", "defaults.yaml:", "must be more than 0"},
+           Row{"defaults.yaml", "  nodes: 1 ", "  nodez: 1 ",
+               "defaults.yaml:4: ", "spec.nodez: unknown field; did you mean"},
+           Row{"defaults.yaml", "  nodes: 1 ", "  nodes: 0 ", "defaults.yaml:4: ", "spec.nodes: must be at least 1"},
+           Row{"defaults.yaml", "name: vllm ", "name: vlm ", "defaults.yaml:11: ", "did you mean vllm?"},
+           Row{"defaults.yaml", "mode: None ", "mode: [] ", "defaults.yaml:", "spec.cache.mode: must be a string"},
+           Row{"engines/vllm.yaml", "port: 8000 ", "prot: 8000 ", "engines/vllm.yaml: ", "lacks port"},
+           Row{"engines/vllm.yaml", "multiNode: supported ", "multiNode: supported # why: x\nzzz: 3 ",
+               "engines/vllm.yaml:", "unknown field zzz"},
+           Row{"engines/vllm.yaml", "{flag: --model, from", "{flagg: --model, from",
+               "engines/vllm.yaml:", "unknown field flagg"},
+           Row{"engines/sglang.yaml", "name: sglang", "name: vllm",
+               "engines/vllm.yaml:", "another file is engine vllm too"},
+           Row{"service.yaml", "kind: Service ", "kind: Servce ", "service.yaml:3: ", "kind must be Service"},
+           Row{"service.yaml", "kind: Service ", "kind: Pod ", "service.yaml:3: ", "kind must be Service"},
+           Row{"service.yaml", "apiVersion: v1 ", "apiVersion: v2 ", "service.yaml:2: ", "apiVersion must be v1"},
+           Row{"deployment.yaml", "kind: Deployment  ", "zzz: 3 # why: x\nkind: Deployment  ",
+               "deployment.yaml:3: ", "unknown field zzz: a Deployment has apiVersion, kind, metadata and spec"},
+           Row{"deployment.yaml", "spec:  ", "spce:  ", "deployment.yaml:", "did you mean spec?"},
+           Row{"service.yaml", "metadata: !include object-metadata.yaml", "metadata: {labels: {a: b}}",
+               "service.yaml:4: ", "metadata.name is missing"},
+       }) {
+    const std::string lines = faults_after(row.file, row.from, row.to);
+    EXPECT_NE(lines.find("templates/" + row.place), std::string::npos) << row.to << ": " << lines;
+    EXPECT_NE(lines.find(row.message), std::string::npos) << row.to << ": " << lines;
+  }
+}
+
+// Whatever is left out of the defaults is told, or is nothing that a rendering needs.
+TEST(Templates, OfAFolderMayLackNoDefaultThatRulesNeed) {
+  const std::string defaults = embedded_template_files().at("defaults.yaml");
+  std::istringstream lines(defaults);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("  ") || colon == std::string::npos || line[colon + 2] == ' ') continue;
+    const std::string told = faults_after("defaults.yaml", line + "\n", "\n");
+    EXPECT_NE(told.find("templates/defaults.yaml:"), std::string::npos) << line << ": " << told;
+    EXPECT_NE(told.find("lacks "), std::string::npos) << line << ": " << told;
+  }
+}
+
+TEST(Templates, OfAFolderMayNotBeWithoutEngines) {
+  auto files = embedded_template_files();
+  std::erase_if(files, [](const auto& file) { return file.first.starts_with("engines/"); });
+  const auto knowledge = Knowledge::load(TemplateSet::load(files, template_schemas()).value());
+  ASSERT_FALSE(knowledge.has_value());
+  EXPECT_EQ(to_string(knowledge.error().front()), "templates/engines: holds no engine");
+}
+
+TEST(Render, RefusesTemplatesThatPutThePodElsewhere) {
+  auto files = embedded_template_files();
+  std::string& deployment = files.at("deployment.yaml");
+  const std::string from = "  template: !value pod ";
+  deployment.replace(deployment.find(from), from.size(), "  tmplate: !value pod ");
   const auto set = TemplateSet::load(files, template_schemas());
   ASSERT_TRUE(set.has_value());
   const auto refused = render_spec({}, {}, "m", *set);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "InvalidTemplates");
-  EXPECT_NE(refused.error().errors.front().message.find("engines/vllm.yaml"), std::string::npos);
+  EXPECT_EQ(to_string(refused.error().errors.front()), "templates: a Deployment lacks /spec/template");
+}
+
+TEST(Render, LeavesUnknownFieldsOfPodsToTheApiServer) {
+  const Json unknown = {{"podTemplate", {{"spec", {{"fieldOfTomorrow", 1}}}}}};
+  const auto passed = render_spec(unknown);
+  ASSERT_TRUE(passed.has_value());
+  EXPECT_EQ(passed->objects[1]["spec"]["template"]["spec"]["fieldOfTomorrow"], 1);
+  const auto refused = render_spec({{"podTemplate", {{"spec", {{"volumes", "foo"}}}}}});
+  ASSERT_FALSE(refused.has_value()) << "a wrong type can't be right in any Kubernetes";
+  EXPECT_EQ(refused.error().reason, "InvalidSpec");
+  EXPECT_EQ(refused.error().errors.front().path, "spec.podTemplate.spec.volumes");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/suggestions.h"
 #include "render/plain_scalar.h"
 
 namespace inference::render {
@@ -179,7 +180,27 @@ class SchemaLinter {
       if (!offered.emplace(hole.name, &hole).second)
         fault(schema.file, 0, "hole " + std::string(hole.name) + " is offered twice by the C++ structs");
     }
+    if (schema.object) lint_object(file->second, *schema.object);
     walk(file->second, file->second.root, offered);
+  }
+
+  void lint_object(const Template& file, const ObjectShape& shape) {
+    const TemplateNode& root = file.root;
+    const std::vector<std::string> fields = {"apiVersion", "kind", "metadata", shape.field};
+    for (const TemplateNode& child : root.children) {
+      if (std::ranges::find(fields, child.key) != fields.end()) continue;
+      fault(file.file, child.line,
+            "unknown field " + child.key + ": a " + shape.kind + " has apiVersion, kind, metadata and " + shape.field +
+                did_you_mean(child.key, fields));
+    }
+    for (const auto& [key, value] : {std::pair{"apiVersion", shape.api_version}, std::pair{"kind", shape.kind}}) {
+      const TemplateNode* node = root.find(key);
+      if (node == nullptr || !node->constant || node->json != value)
+        fault(file.file, node == nullptr ? 0 : node->line, std::string(key) + " must be " + value);
+    }
+    const TemplateNode* metadata = root.find("metadata");
+    if (metadata == nullptr || resolved(*metadata).find("name") == nullptr)
+      fault(file.file, metadata == nullptr ? 0 : metadata->line, "metadata.name is missing");
   }
 
   void walk(const Template& file, const TemplateNode& node, const Offered& offered) {

@@ -1,15 +1,29 @@
 #include "render/values.h"
 
+#include <utility>
+
 namespace inference::render {
+
+namespace {
+
+/// A template that is an object; `field` is its only one besides apiVersion, kind and metadata.
+template <typename... Values>
+TemplateSchema object_of(std::string_view file, std::string api_version, std::string kind, std::string field) {
+  TemplateSchema schema = schema_of<MetadataValues, Values...>(file);
+  schema.object = {.api_version = std::move(api_version), .kind = std::move(kind), .field = std::move(field)};
+  return schema;
+}
+
+}  // namespace
 
 std::vector<TemplateSchema> template_schemas() {
   return {
-      schema_of<MetadataValues>("drain-hook.yaml"),
-      schema_of<MetadataValues, PodGroupValues>("podgroup.yaml"),
-      schema_of<MetadataValues, DeploymentValues>("deployment.yaml"),
-      schema_of<MetadataValues, GroupValues>("leaderworkerset.yaml"),
-      schema_of<MetadataValues, ServiceValues>("service.yaml"),
-      schema_of<MetadataValues, BudgetValues>("poddisruptionbudget.yaml"),
+      object_of<>("drain-hook.yaml", "v1", "ConfigMap", "data"),
+      object_of<PodGroupValues>("podgroup.yaml", "scheduling.k8s.io/v1beta1", "PodGroup", "spec"),
+      object_of<DeploymentValues>("deployment.yaml", "apps/v1", "Deployment", "spec"),
+      object_of<GroupValues>("leaderworkerset.yaml", "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "spec"),
+      object_of<ServiceValues>("service.yaml", "v1", "Service", "spec"),
+      object_of<BudgetValues>("poddisruptionbudget.yaml", "policy/v1", "PodDisruptionBudget", "spec"),
       schema_of<PodValues>("pod.yaml"),
       schema_of<ProbeValues>("probe.yaml"),
   };
