@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "base/suggestions.h"
 #include "base/utf8.h"
 #include "cli/completion_command.h"
 #include "cli/explain_command.h"
 #include "cli/render_command.h"
-#include "cli/suggestions.h"
 #include "cli/validate_command.h"
 #include "cli/version_command.h"
 
@@ -128,8 +128,26 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   if (std::ranges::find(names, arguments.front()) != names.end()) return "";
-  const std::vector<std::string> close = nearest(arguments.front(), names, 1);
-  return "there is no command " + arguments.front() + (close.empty() ? "" : "; did you mean " + close.front() + "?");
+  return "there is no command " + arguments.front() + did_you_mean(arguments.front(), names);
+}
+
+/// What stands where the command expects nothing, which the parser tells backwards and after what is missing because of
+/// it; "" when there is no such word.
+std::string unexpected_word(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  if (words.empty()) return "";
+  const auto option =
+      std::ranges::find_if(words, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+  if (option != words.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    std::vector<std::string> names;
+    for (const CLI::Option* known : command.get_options()) {
+      for (const std::string& long_name : known->get_lnames()) names.push_back("--" + long_name);
+    }
+    return "there is no option " + name + (name.starts_with("--") ? did_you_mean(name, names) : "");
+  }
+  const bool takes_files = command.get_option_no_throw("--filename") != nullptr;
+  return words.front() + " is not expected here" + (takes_files ? "; if it is a file, write -f " + words.front() : "");
 }
 
 std::string chosen_command(const CLI::App& app) {
@@ -150,8 +168,12 @@ Outcome dispatch(const std::string& command, const Arguments& arguments) {
   return run_completion(arguments.shell);
 }
 
-/// What no single option can tell by itself; "" when all is well.
-std::string contradiction(const WorkspaceOptions& options) {
+/// What is wrong with the options although each was parsed; "" when all is well.
+std::string contradiction(const Arguments& arguments) {
+  if (const auto fault = path_option_fault(arguments.path)) {
+    return "--path " + arguments.path + ": at character " + std::to_string(fault->position) + ": " + fault->message;
+  }
+  const WorkspaceOptions& options = arguments.workspace;
   std::vector<std::string> inputs = options.files;
   inputs.push_back(options.profile_file);
   if (std::ranges::count(inputs, "-") > 1) return "standard input (-) can be read only once";
@@ -181,10 +203,12 @@ Outcome run(std::vector<std::string> arguments) {
   } catch (const CLI::CallForVersion& version) {
     return {.code = ExitCode::kOk, .out = std::string(version.what()) + "\n", .err = ""};
   } catch (const CLI::ParseError& error) {
-    return misuse(error.what(), chosen_command(*app));
+    const auto chosen = app->get_subcommands();
+    const std::string unexpected = unexpected_word(chosen.empty() ? *app : *chosen.front());
+    return misuse(unexpected.empty() ? error.what() : unexpected, chosen_command(*app));
   }
   const std::string command = chosen_command(*app);
-  if (const std::string fault = contradiction(parsed.workspace); !fault.empty()) return misuse(fault, command);
+  if (const std::string fault = contradiction(parsed); !fault.empty()) return misuse(fault, command);
   return dispatch(command, parsed);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/suggestions.h"
+#include "base/suggestions.h"
 
 namespace inference::cli {
 namespace {
@@ -68,8 +68,7 @@ std::vector<std::string> known_paths(const render::Explanations& explanations) {
       for (std::string path = leaf.path; !path.empty();) {
         paths.push_back(path);
         paths.push_back(kind + "/" + path);
-        const std::size_t cut = path.find_last_of(".[");
-        path.resize(cut == std::string::npos ? 0 : cut);
+        path = render::path_above(path);
       }
     }
   }
@@ -83,10 +82,48 @@ bool has_leaf(const render::Explanations& explanations, const std::string& path)
   });
 }
 
-Outcome unknown_path(const std::string& path, const std::vector<std::string>& known) {
+/// `spec.ports[*].port` for `spec.ports[7].port`.
+std::string with_any_index(const std::string& path) {
+  std::string starred;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    starred += path[i];
+    const std::size_t end = path.find_first_not_of("0123456789", i + 1);
+    if (path[i] != '[' || end == i + 1 || end == std::string::npos || path[end] != ']') continue;
+    starred += '*';
+    i = end - 1;
+  }
+  return starred;
+}
+
+/// The places that a path names apart from its indexes: what was meant where a list has no such item.
+void find_other_items(const render::Explanations& explanations, const std::string& path,
+                      std::vector<std::string>& found) {
+  const std::string any = with_any_index(path);
+  if (any == path) return;
+  for (const render::ExplainedObject& object : explanations.objects()) {
+    for (const render::Explanation& leaf : object.leaves) {
+      if (!render::is_under(leaf, any)) continue;
+      std::string place = leaf.path;
+      std::string pointer = leaf.pointer;
+      while (true) {
+        const std::string above = render::path_above(place);
+        pointer.resize(pointer.rfind('/'));
+        if (!render::path_is_under(above, pointer, any)) break;
+        place = above;
+      }
+      if (std::ranges::find(found, place) == found.end()) found.push_back(std::move(place));
+    }
+  }
+}
+
+Outcome unknown_path(const std::string& path, const std::vector<std::string>& known,
+                     const std::vector<std::string>& other_items) {
+  constexpr std::size_t kMostNames = 3;
   std::string message = "nothing is rendered at " + path;
   std::string names;
-  for (const std::string& name : nearest(path, known, 3)) names += (names.empty() ? "" : ", ") + name;
+  std::vector<std::string> near = other_items.empty() ? nearest(path, known, kMostNames) : other_items;
+  near.resize(std::min(near.size(), kMostNames));
+  for (const std::string& name : near) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) message += "; the nearest: " + names;
   return {.code = ExitCode::kFinding,
           .out = "",
@@ -95,12 +132,27 @@ Outcome unknown_path(const std::string& path, const std::vector<std::string>& kn
 
 }  // namespace
 
+std::optional<render::PathFault> path_option_fault(const std::string& path) {
+  // As select() splits it. A name of an object has no brackets.
+  const std::size_t slash = path.find('/');
+  std::size_t begin = 0;
+  if (is_kind(path.substr(0, slash))) {
+    if (slash == std::string::npos) return std::nullopt;
+    const std::size_t next = path.find_first_of("/[", slash + 1);
+    begin = next != std::string::npos && path[next] == '/' ? next + 1 : slash + 1;
+  }
+  auto fault = render::path_fault(std::string_view(path).substr(begin));
+  if (fault) fault->position += begin;
+  return fault;
+}
+
 Outcome run_explain(const WorkspaceOptions& options, const std::string& path, OutputFormat format) {
   const Workspace workspace = open_workspace(options);
   Diagnostics faults = workspace.faults;
   std::string text;
   Json json = Json::array();
   std::vector<std::string> known;
+  std::vector<std::string> other_items;
   bool found = false;
   for (const DeploymentInput& input : workspace.deployments) {
     render::Explanations all;
@@ -113,6 +165,7 @@ Outcome run_explain(const WorkspaceOptions& options, const std::string& path, Ou
     const render::Explanations chosen = filter(all, rendered->objects, selection);
     if (!has_leaf(chosen, selection.path)) {
       std::ranges::move(known_paths(all), std::back_inserter(known));
+      find_other_items(chosen, selection.path, other_items);
       continue;
     }
     found = true;
@@ -121,7 +174,7 @@ Outcome run_explain(const WorkspaceOptions& options, const std::string& path, Ou
   }
   if (faults.empty() && workspace.deployments.empty()) faults.push_back(no_deployment(workspace));
   if (!faults.empty()) return {.code = ExitCode::kFinding, .out = "", .err = to_lines(faults, "error")};
-  if (!found) return unknown_path(path, known);
+  if (!found) return unknown_path(path, known, other_items);
   return {.code = ExitCode::kOk, .out = format == OutputFormat::kJson ? json.dump(2) + "\n" : text, .err = ""};
 }
 

@@ -67,8 +67,21 @@ std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const 
       entry.disable_recursion_pending();
       continue;
     }
-    std::error_code ignored;  // an entry that is gone again is no regular file
-    if (path.extension() != ".yaml" || !entry->is_regular_file(ignored)) continue;
+    std::error_code unknown;  // of a link that leads nowhere or in a circle
+    const std::filesystem::file_status status = entry->status(unknown);
+    const auto fault = [&path](std::string message) {
+      return std::unexpected(Diagnostic{.file = path.string(), .path = "", .message = std::move(message)});
+    };
+    if (std::filesystem::is_directory(status)) {
+      if (entry->is_symlink(unknown)) return fault("is a link to a folder, which is not followed");
+      continue;
+    }
+    if (path.extension() != ".yaml") continue;
+    if (unknown) return fault("cannot open: " + error_text(unknown.value()));
+    if (!std::filesystem::is_regular_file(status)) {
+      const bool there = status.type() != std::filesystem::file_type::not_found;
+      return fault(there ? "is no regular file" : "cannot open: " + error_text(ENOENT));
+    }
     auto text = read_file(path.string());
     if (!text) return std::unexpected(std::move(text.error()));
     files.emplace(path.lexically_relative(folder).generic_string(), std::move(*text));

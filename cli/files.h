@@ -15,8 +15,8 @@ namespace inference::cli {
 /// How a diagnostic names the file: "<stdin>" for `-`.
 [[nodiscard]] std::string shown_name(const std::string& name);
 
-/// All `*.yaml` below the folder: name relative to it → text. Links are not followed out of it, hidden entries are left
-/// out.
+/// All `*.yaml` below the folder: name relative to it → text. Hidden entries are left out. What is no regular file, or
+/// a link to a folder, is an error: left out without a word it would be missing later.
 [[nodiscard]] std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const std::string& folder);
 
 /// Writes everything to the descriptor. Returns 0, or the errno of what failed.

@@ -1,6 +1,7 @@
 #include "cli/manifests.h"
 
 #include "cli/object_lines.h"
+#include "crd/inference_deployment.h"
 
 namespace inference::cli {
 namespace {
@@ -9,6 +10,11 @@ namespace {
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Others may call a kind of theirs as they like (`AllowList`).
+bool is_certainly_list(const Manifest& manifest) {
+  return manifest.kind == "List" || (manifest.is_ours() && manifest.kind.ends_with("List"));
 }
 
 void add_manifest(FileContent& content, const std::shared_ptr<const JsonDocument>& document, std::string base,
@@ -26,7 +32,14 @@ void add_manifest(FileContent& content, const std::shared_ptr<const JsonDocument
                     .kind = text_at(object, "kind")};
   if (manifest.kind.empty()) return fault("is no Kubernetes object: kind is missing");
   const auto items = object.find("items");
-  if (!manifest.kind.ends_with("List") || items == object.end() || !items->is_array()) {
+  const bool has_items = items != object.end() && items->is_array();
+  if (!has_items && is_certainly_list(manifest)) {
+    Diagnostic wrong = manifest.at(
+        "items", items == object.end() ? "is missing: a List has a list of objects" : "must be a list of objects");
+    content.faults.push_back(std::move(wrong));
+    return;
+  }
+  if (!manifest.kind.ends_with("List") || !has_items) {
     content.manifests.push_back(std::move(manifest));
     return;
   }
@@ -43,6 +56,12 @@ std::string Manifest::title() const {
   const std::string name = text_at(*metadata, "name");
   const std::string ns = text_at(*metadata, "namespace");
   return kind + (name.empty() ? "" : " " + (ns.empty() ? name : ns + "/" + name));
+}
+
+bool Manifest::is_ours() const {
+  const bool of_ours = kind == crd::kInferenceDeploymentKind || kind == crd::kInferenceProfileKind;
+  return api_version.starts_with(std::string(crd::kGroup) + "/") ||
+         (of_ours && api_version.find('/') == std::string::npos);
 }
 
 Diagnostic Manifest::at(std::string field_path, std::string message) const {

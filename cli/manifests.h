@@ -22,6 +22,9 @@ struct Manifest {
 
   /// "InferenceDeployment llama-70b", "Service web/front".
   [[nodiscard]] std::string title() const;
+  /// Whether it is of our API group; where the apiVersion is missing or has no group, by its kind: the decoder then
+  /// says what the apiVersion should be.
+  [[nodiscard]] bool is_ours() const;
   /// A diagnostic at a field of this object, `field_path` as in crd::FieldError; "" is the object.
   [[nodiscard]] Diagnostic at(std::string field_path, std::string message) const;
 };
@@ -30,7 +33,7 @@ struct Manifest {
 struct FileContent {
   std::string file;
   std::vector<Manifest> manifests;
-  Diagnostics faults;  // not YAML, no object, no kind; a file with a YAML fault has no manifests
+  Diagnostics faults;  // not YAML, no object, no kind, a List without items; a file with a YAML fault has no manifests
 };
 
 /// `text` is the file's content.

@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
+#include "base/json_pointer.h"
+
 namespace inference::cli {
 namespace {
-
-void append_token(std::string& pointer, std::string_view token) {
-  pointer += '/';
-  for (const char c : token) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-}
 
 std::string_view unquoted(std::string_view key) {
   const bool quoted = key.size() >= 2 && (key.front() == '\'' || key.front() == '"') && key.back() == key.front();
@@ -32,11 +21,11 @@ std::string pointer_of(std::string_view path) {
       path.remove_prefix(1);
     } else if (path.front() == '[') {
       const std::size_t close = std::min(path.find(']'), path.size());
-      append_token(pointer, unquoted(path.substr(1, close - 1)));
+      append_pointer_token(pointer, unquoted(path.substr(1, close - 1)));
       path.remove_prefix(std::min(close + 1, path.size()));
     } else {
       const std::size_t end = std::min(path.find_first_of(".["), path.size());
-      append_token(pointer, path.substr(0, end));
+      append_pointer_token(pointer, path.substr(0, end));
       path.remove_prefix(end);
     }
   }

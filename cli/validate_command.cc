@@ -8,13 +8,38 @@ namespace inference::cli {
 namespace {
 
 /// Ours only: what was skipped was not checked.
-std::size_t checked_objects(const Workspace& workspace, const FileContent& content) {
-  const auto skipped = std::ranges::count(workspace.skipped, content.file, &Manifest::file);
-  return content.manifests.size() - static_cast<std::size_t>(skipped);
+std::size_t checked_objects(const FileContent& content) {
+  return static_cast<std::size_t>(std::ranges::count_if(content.manifests, &Manifest::is_ours));
 }
 
 std::string counted(std::size_t objects) {
   return std::to_string(objects) + (objects == 1 ? " object" : " objects");
+}
+
+bool has_fault(const Diagnostics& faults, const FileContent& content) {
+  return std::ranges::find(faults, content.file, &Diagnostic::file) != faults.end();
+}
+
+/// A null means a deletion, which only server-side apply brings to the API server.
+void find_nulls(const Manifest& manifest, const Json& value, const std::string& path, Diagnostics& notes) {
+  if (value.is_null()) {
+    notes.push_back(manifest.at(
+        path, "kubectl apply without --server-side drops null, and nothing is deleted: write {$patch: delete}"));
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_nulls(manifest, value[i], path + "[" + std::to_string(i) + "]", notes);
+  } else if (value.is_object()) {
+    for (const auto& [key, child] : value.items()) find_nulls(manifest, child, path + "." + key, notes);
+  }
+}
+
+void find_nulls_of_pods(const Manifest& manifest, Diagnostics& notes) {
+  for (const auto& [pointer, path] : {std::pair{"/spec/podTemplate/spec", "spec.podTemplate.spec"},
+                                      std::pair{"/spec/defaults/podTemplate/spec", "spec.defaults.podTemplate.spec"}}) {
+    const Json::json_pointer place(pointer);
+    if (manifest.is_ours() && manifest.object.contains(place) && !manifest.object[place].is_null())
+      find_nulls(manifest, manifest.object[place], path, notes);
+  }
 }
 
 }  // namespace
@@ -25,6 +50,9 @@ Outcome run_validate(const WorkspaceOptions& options) {
   Diagnostics notes;
   for (const Manifest& manifest : workspace.skipped)
     notes.push_back(manifest.at("", "skipped " + manifest.title() + ": not a kind of " + crd::kGroup));
+  for (const FileContent& content : workspace.files) {
+    for (const Manifest& manifest : content.manifests) find_nulls_of_pods(manifest, notes);
+  }
   for (const DeploymentInput& input : workspace.deployments) {
     const auto& reference = input.deployment.spec.profile_ref;
     if (reference && !workspace.profiles.contains(*reference)) {
@@ -37,12 +65,17 @@ Outcome run_validate(const WorkspaceOptions& options) {
   }
   Outcome outcome;
   for (const Diagnostic& fault : faults) outcome.out += to_string(fault) + "\n";
+  bool all_ok = faults.empty();
   for (const FileContent& content : workspace.files) {
-    if (std::ranges::find(faults, content.file, &Diagnostic::file) != faults.end()) continue;
-    outcome.out += escape_for_terminal(content.file) + ": ok (" + counted(checked_objects(workspace, content)) + ")\n";
+    const std::size_t checked = checked_objects(content);
+    if (has_fault(faults, content)) continue;
+    all_ok = all_ok && checked > 0;
+    outcome.out += escape_for_terminal(content.file) +
+                   (checked > 0 ? ": ok (" + counted(checked) + ")\n"
+                                : ": nothing to validate: no object of " + std::string(crd::kGroup) + " is in it\n");
   }
   for (const Diagnostic& note : notes) outcome.err += "note: " + to_string(note) + "\n";
-  outcome.code = faults.empty() ? ExitCode::kOk : ExitCode::kFinding;
+  outcome.code = all_ok ? ExitCode::kOk : ExitCode::kFinding;
   return outcome;
 }
 

@@ -3,38 +3,42 @@
 #include <algorithm>
 
 #include "cli/files.h"
+#include "render/knowledge.h"
 #include "render/values.h"
 
 namespace inference::cli {
 namespace {
 
-bool is_ours(const Manifest& manifest) {
-  // By the kind where the apiVersion is missing or has no group: the decoder says what it should be.
-  const bool kind = manifest.kind == crd::kInferenceDeploymentKind || manifest.kind == crd::kInferenceProfileKind;
-  return manifest.api_version.starts_with(std::string(crd::kGroup) + "/") ||
-         (kind && manifest.api_version.find('/') == std::string::npos);
-}
-
 void add_faults(Diagnostics& faults, const Manifest& manifest, const crd::FieldErrors& errors) {
   for (const crd::FieldError& error : errors) faults.push_back(manifest.at(error.path, error.message));
 }
 
+/// Finds an object that was there before, in this file or another: kubectl would apply both, and the last one wins.
+void refuse_twin(Workspace& workspace, const Manifest& manifest) {
+  const Diagnostic here = manifest.at("metadata.name", "");
+  const auto [first, added] = workspace.places.emplace(manifest.title(), here);
+  if (added || manifest.title() == manifest.kind) return;  // without a name it is told otherwise
+  const Diagnostic& there = first->second;
+  workspace.faults.push_back(manifest.at("metadata.name", manifest.title() + " is defined twice, first at " +
+                                                              there.file + ":" + std::to_string(there.line)));
+}
+
 void add_profile(Workspace& workspace, const Manifest& manifest) {
-  auto profile = crd::decode_inference_profile(manifest.object);
+  refuse_twin(workspace, manifest);
+  auto profile = crd::decode_inference_profile(manifest.object, crd::Source::kFile);
   if (!profile) return add_faults(workspace.faults, manifest, profile.error());
   std::string name = profile->metadata.name;
-  const auto [there, added] = workspace.profiles.emplace(name, std::move(*profile));
-  if (!added)
-    workspace.faults.push_back(manifest.at("metadata.name", "InferenceProfile " + name + " is defined twice"));
+  workspace.profiles.emplace(std::move(name), std::move(*profile));
 }
 
 void add_manifest(Workspace& workspace, const Manifest& manifest) {
-  if (!is_ours(manifest)) {
+  if (!manifest.is_ours()) {
     workspace.skipped.push_back(manifest);
   } else if (manifest.kind == crd::kInferenceProfileKind) {
     add_profile(workspace, manifest);
   } else if (manifest.kind == crd::kInferenceDeploymentKind) {
-    auto deployment = crd::decode_inference_deployment(manifest.object);
+    refuse_twin(workspace, manifest);
+    auto deployment = crd::decode_inference_deployment(manifest.object, crd::Source::kFile);
     if (!deployment) return add_faults(workspace.faults, manifest, deployment.error());
     workspace.deployments.push_back({.manifest = manifest, .deployment = std::move(*deployment)});
   } else {
@@ -59,7 +63,7 @@ void open_profile(Workspace& workspace, const std::string& name) {
   const FileContent content = read_content(workspace, name);
   if (!content.faults.empty()) return;
   const auto is_profile = [](const Manifest& manifest) {
-    return is_ours(manifest) && manifest.kind == crd::kInferenceProfileKind;
+    return manifest.is_ours() && manifest.kind == crd::kInferenceProfileKind;
   };
   const auto count = std::ranges::count_if(content.manifests, is_profile);
   if (count != 1) {
@@ -81,16 +85,18 @@ void open_templates(Workspace& workspace, const std::string& folder) {
     workspace.faults.push_back(std::move(files.error()));
     return;
   }
+  const auto add_template_faults = [&](const std::vector<render::TemplateFault>& faults) {
+    const std::string slash = folder.ends_with('/') ? "" : "/";
+    for (const render::TemplateFault& fault : faults)
+      workspace.faults.push_back(
+          {.file = folder + slash + fault.file, .line = fault.line, .path = "", .message = fault.message});
+  };
   auto templates = render::TemplateSet::load(*files, render::template_schemas());
-  if (templates) {
-    workspace.own_templates = std::make_unique<const render::TemplateSet>(std::move(*templates));
-    return;
-  }
-  const std::string slash = folder.ends_with('/') ? "" : "/";
-  for (const render::TemplateFault& fault : templates.error()) {
-    workspace.faults.push_back(
-        {.file = folder + slash + fault.file, .line = fault.line, .path = "", .message = fault.message});
-  }
+  if (!templates) return add_template_faults(templates.error());
+  if (const auto knowledge = render::Knowledge::load(*templates); !knowledge)
+    return add_template_faults(knowledge.error());
+  workspace.templates_folder = folder;
+  workspace.own_templates = std::make_unique<const render::TemplateSet>(std::move(*templates));
 }
 
 }  // namespace
@@ -151,13 +157,19 @@ std::expected<render::Rendered, Diagnostics> render_one(const Workspace& workspa
                                                         render::Explanations* explain) {
   const auto profile = find_profile(workspace, input);
   if (!profile) return std::unexpected(Diagnostics{profile.error()});
-  auto rendered = render::render(
-      {.deployment = input.deployment, .profile = *profile, .cluster = workspace.cluster, .recorded_gang = {}},
-      workspace.templates(), explain);
+  auto rendered = render::render({.deployment = input.deployment,
+                                  .profile = *profile,
+                                  .cluster = workspace.cluster,
+                                  .recorded_gang = {},
+                                  .unknown_pod_fields = crd::UnknownFields::kRefuse},
+                                 workspace.templates(), explain);
   if (rendered) return std::move(*rendered);
   Diagnostics faults;
-  for (const crd::FieldError& error : rendered.error().errors)
-    faults.push_back(input.manifest.at(error.path, error.message));
+  for (const crd::FieldError& error : rendered.error().errors) {
+    const bool of_templates = rendered.error().reason == "InvalidTemplates";
+    faults.push_back(of_templates ? Diagnostic{.file = workspace.templates_folder, .path = "", .message = error.message}
+                                  : input.manifest.at(error.path, error.message));
+  }
   return std::unexpected(std::move(faults));
 }
 

@@ -35,7 +35,9 @@ struct Workspace {
   std::map<std::string, crd::InferenceProfile> profiles;  // of all files, by name
   std::optional<std::string> given_profile;               // the name of the one in --profile
   std::vector<Manifest> skipped;                          // kinds that are not ours
+  std::map<std::string, Diagnostic> places;               // where each object of ours stands first, by its title
   std::unique_ptr<const render::TemplateSet> own_templates;
+  std::string templates_folder;  // of own_templates
   render::ClusterFacts cluster;
   Diagnostics faults;
 
