@@ -1,0 +1,3 @@
+module inference-operator.dev/e2e/faults/proxy
+
+go 1.26
