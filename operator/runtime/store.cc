@@ -131,7 +131,7 @@ void StoreWriter::begin_snapshot() {
 }
 
 void StoreWriter::add_to_snapshot(const Json& object) {
-  snapshot_.insert_or_assign(ref_of(object), PackedObject(object));
+  snapshot_.insert_or_assign(ref_of(object), packer_.pack(object));
 }
 
 void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_change) {
@@ -164,7 +164,7 @@ void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_c
 
 Change StoreWriter::apply(Json object) {
   Change change{.ref = ref_of(object), .before = nullptr, .after = std::make_shared<const Json>(std::move(object))};
-  PackedObject packed(*change.after);
+  PackedObject packed = packer_.pack(*change.after);
   const std::scoped_lock lock(contents_->mutex);
   const auto [entry, is_new] = contents_->objects.try_emplace(change.ref, packed);
   if (!is_new) {

@@ -83,6 +83,7 @@ class StoreWriter {
  private:
   std::shared_ptr<StoreContents> contents_;
   std::map<client::ObjectRef, PackedObject> snapshot_;
+  ObjectPacker packer_;
 };
 
 }  // namespace inference::runtime
