@@ -128,7 +128,6 @@ TEST(PodTypes, RefuseOnlyWhatTheApiServerRefuses) {
            "terminationGracePeriodSeconds: abc",
            "terminationGracePeriodSeconds: \"30\"",
            "priority: 1.5",
-           "priority: 3000000000",
            "hostNetwork: \"true\"",
            "schedulerName: 1",
            "nodeSelector: {a: true}",
@@ -145,6 +144,16 @@ TEST(PodTypes, RefuseOnlyWhatTheApiServerRefuses) {
     EXPECT_FALSE(judge(scratch.name(), pod).has_value()) << yaml << ": the API server takes it";
     EXPECT_EQ(crd::check_pod_spec(pod, "spec", crd::UnknownFields::kRefuse).size(), 1U) << yaml;
   }
+}
+
+// Server-side apply makes another number of one that 32 bits can't hold, without a word.
+TEST(PodTypes, RefuseANumberThatTheApiServerWouldChange) {
+  const Namespace scratch(RealCluster::instance(), "pods");
+  const Json pod = pod_of("priority: 3000000000");
+  const auto answer = judge(scratch.name(), pod);
+  ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+  EXPECT_EQ(answer->at("/spec/template/spec/priority"_json_pointer), -1294967296);
+  EXPECT_EQ(crd::check_pod_spec(pod, "spec", crd::UnknownFields::kPass).size(), 1U);
 }
 
 }  // namespace
