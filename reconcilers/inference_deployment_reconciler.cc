@@ -82,14 +82,16 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
 }  // namespace
 
 InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, client::ApiClient& api,
-                                                             runtime::Recorder& recorder,
+                                                             runtime::Recorder& recorder, runtime::Metrics& metrics,
                                                              const render::TemplateSet& templates, Clock& clock)
     : caches_(std::move(caches)),
       api_(api),
       recorder_(recorder),
+      metrics_(metrics),
       templates_(templates),
       clock_(clock),
       own_writes_(clock),
+      spec_changes_(clock),
       facts_(api, clock) {}
 
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
@@ -113,9 +115,11 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
   const Applied applied = apply(api_, plan, uid, request.id, stop);
   for (const LiveChild& child : applied.written) own_writes_.note(request.ref, child.resource, child.object);
   if (stop.stop_requested() || is_ending(applied)) return Result::await_change();
+  const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
+  count_applied(request.ref, generation, plan, applied);
 
   const Json status =
-      compute_status({.generation = (*observed->object)["metadata"].value("generation", std::int64_t{0}),
+      compute_status({.generation = generation,
                       .previous = observed->status(),
                       .rendered = plan.rendered ? &*plan.rendered : nullptr,
                       .refusal = plan.refusal ? &*plan.refusal : nullptr,
@@ -136,6 +140,14 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
   if (auto written = write_status(*observed, status, stop); !written) return std::unexpected(written.error());
   tell(*observed, status, applied);
   return done;
+}
+
+/// Before status is written: that would say that the generation has been dealt with.
+void InferenceDeploymentReconciler::count_applied(const client::ObjectRef& ref, std::int64_t generation,
+                                                  const Plan& plan, const Applied& applied) {
+  if (!plan.rendered) return;
+  if (!applied.failures.empty()) return spec_changes_.failed(ref, generation);
+  if (const auto waited = spec_changes_.applied(ref, generation)) metrics_.count_children_applied(*waited);
 }
 
 /// A model with hundreds of pods changes its counts hundreds of times while it starts: those are told at a pace, and

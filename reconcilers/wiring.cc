@@ -31,8 +31,10 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
     caches.children.emplace_back(kind, children.back()->lister());
   }
 
-  auto reconciler = std::make_unique<InferenceDeploymentReconciler>(caches, surroundings.api, surroundings.recorder,
-                                                                    templates, surroundings.clock);
+  auto reconciler = std::make_unique<InferenceDeploymentReconciler>(
+      caches, surroundings.api, surroundings.recorder, surroundings.metrics, templates, surroundings.clock);
+  // Before the queue's own handler: a worker may be quicker than the next handler.
+  deployments.on_change([&seen = *reconciler](const runtime::Change& change) { seen.see(change); });
   runtime::WorkQueue& queue =
       manager.add_controller({.name = "inferencedeployment", .workers = workers}, std::move(reconciler)).queue();
 

@@ -24,6 +24,11 @@ Histogram::BucketBoundaries reconcile_buckets() {
   return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 }
 
+// From one write on an idle cluster to a spec that waits half an hour for a right.
+Histogram::BucketBoundaries convergence_buckets() {
+  return {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800};
+}
+
 double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -64,6 +69,9 @@ struct Metrics::Families {
       counters(registry, "informer_lists_total", "Full lists, at the start and when a watch could not go on");
   Family<Gauge>& leader =
       gauges(registry, "leader_election_master_status", "1 while this process holds the lease, else 0");
+  Histogram& children_applied = histograms(registry, "inference_spec_to_children_applied_seconds",
+                                           "From when a changed spec was seen to when all its objects were written")
+                                    .Add({}, convergence_buckets());
   Counter& dropped_events = counters(registry, "events_dropped_total", "Events that were not written").Add({});
 };
 
@@ -111,6 +119,10 @@ LeaderMetrics Metrics::leader(const std::string& lease) {
 void Metrics::count_request(std::string_view verb, int code) {
   const std::string text = code == 0 ? "<error>" : std::to_string(code);  // client-go's label for no answer
   families_->requests.Add({{"verb", std::string(verb)}, {"code", text}}).Increment();
+}
+
+void Metrics::count_children_applied(Duration since_seen) {
+  families_->children_applied.Observe(seconds(since_seen));
 }
 
 void Metrics::count_dropped_event() {

@@ -95,6 +95,9 @@ class Metrics {
   /// One request to the API server has ended: `rest_client_requests_total`. `code` is the HTTP status, or 0 when there
   /// was no answer.
   void count_request(std::string_view verb, int code);
+  /// Every object that a changed spec asks for has been written, so long after the change was seen:
+  /// `inference_spec_to_children_applied_seconds`.
+  void count_children_applied(Duration since_seen);
   /// An event was thrown away (`events_dropped_total`).
   void count_dropped_event();
 
