@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <string>
+
 #include "base/fake_clock.h"
 
 namespace inference::runtime {
@@ -52,6 +56,41 @@ TEST(RateLimiter, SpreadsAFleetThatFailsAtOnce) {
   EXPECT_EQ(fail(101), milliseconds(200));
   clock.advance(seconds(2));
   EXPECT_EQ(fail(102), milliseconds(5));
+}
+
+// Whoever fails, is forgotten and waits in whatever order: a key's delay is never below what its own failures have
+// earned, which only grows until it is forgotten, nor above both that and its place in the bucket's queue.
+TEST(RateLimiterProperty, NeverDelaysAKeyLessThanItsFailuresHaveEarned) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    FakeClock clock;
+    const RateLimits limits;
+    RateLimiter limiter(clock, limits);
+    std::map<std::string, Duration> earned;  // by the key's next failure
+    double owed = -limits.burst;             // tokens promised beyond those in the bucket
+    for (int i = 0; i < 1000; ++i) {
+      const std::string name = std::to_string(random() % 6);
+      const client::ObjectRef key{"default", name};
+      if (random() % 10 == 0) {
+        limiter.forget(key);
+        earned.erase(name);
+      } else if (random() % 10 == 0) {
+        const auto pause = milliseconds(random() % 3000);
+        clock.advance(pause);
+        owed = std::max(-limits.burst, owed - std::chrono::duration<double>(pause).count() * limits.tokens_per_second);
+      } else {
+        Duration& own = earned.try_emplace(name, limits.base).first->second;
+        owed += 1;
+        const Duration turn = milliseconds(1) + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(
+                                                    std::max(0.0, owed) / limits.tokens_per_second));
+        const Duration delay = limiter.next_delay(key);
+        EXPECT_GE(delay, own);
+        EXPECT_LE(delay, std::max(own, turn));
+        own = std::min(2 * own, limits.ceiling);
+      }
+    }
+  }
 }
 
 }  // namespace
