@@ -92,8 +92,8 @@ class ModelServer final : public ListWatch {
   [[nodiscard]] std::expected<client::ListPage, client::ApiError> list(const std::string& token,
                                                                        std::stop_token) override {
     begin_call();
-    if (!is_served_) return std::unexpected(status_error(404));
-    if (trouble() && pick(3) == 0) return std::unexpected(any_error());
+    if (!is_served_) return std::unexpected(answer_of_list(status_error(404)));
+    if (trouble() && pick(3) == 0) return std::unexpected(answer_of_list(any_error()));
     std::size_t from = 0;
     if (token.empty()) {
       snapshot_.assign(objects_.begin(), objects_.end());
@@ -106,15 +106,16 @@ class ModelServer final : public ListWatch {
     client::ListPage page{.items = {}, .continue_token = "", .resource_version = std::to_string(snapshot_revision_)};
     for (std::size_t i = from; i < to; ++i) page.items.push_back(object(snapshot_[i].first, snapshot_[i].second));
     if (to < snapshot_.size()) page.continue_token = std::to_string(to);
+    may_change_ = page.continue_token.empty();
     return page;
   }
 
   [[nodiscard]] std::expected<WatchEnd, client::ApiError> stream(std::chrono::seconds, const OnEvent& on_event,
                                                                  std::stop_token) override {
     begin_call();
-    if (!is_served_) return std::unexpected(status_error(404));
+    if (!is_served_) return std::unexpected(answer_of_list(status_error(404)));
     if (streams_ == Streams::kRefused) return std::unexpected(status_error(pick(2) == 0 ? 400 : 422));
-    if (trouble() && pick(4) == 0) return std::unexpected(any_error());
+    if (trouble() && pick(4) == 0) return std::unexpected(answer_of_list(any_error()));
     const std::uint64_t from = revision_;
     const Versions initial = objects_;
     for (const auto& [name, version] : initial) {
@@ -126,6 +127,7 @@ class ModelServer final : public ListWatch {
     if (streams_ == Streams::kIgnored) return WatchEnd{};
     on_event(client::Bookmark{.resource_version = std::to_string(from), .initial_events_end = true});
     EXPECT_EQ(listener->known, initial) << "after a whole list";
+    changes_said_ = listener->changes;
     check();
     return go_on(from, on_event);
   }
@@ -156,6 +158,11 @@ class ModelServer final : public ListWatch {
 
   void begin_call() {
     check();
+    // Only a whole list, or a kind that is missing, changes what is known between two requests.
+    if (!std::exchange(may_change_, false)) {
+      EXPECT_EQ(listener->changes, changes_said_);
+    }
+    changes_said_ = listener->changes;
     if (++calls_ > kEnough) done_.request_stop();  // without having caught up
     if (!trouble()) serve();
     change_world();
@@ -199,6 +206,7 @@ class ModelServer final : public ListWatch {
     const std::size_t before = listener->changes;
     on_event(std::move(event));
     EXPECT_EQ(listener->changes, before + told);
+    changes_said_ = listener->changes;
     check();
   }
   void say(const OnEvent& on_event, const Event& event) {
@@ -251,6 +259,11 @@ class ModelServer final : public ListWatch {
         return end_with_error(kCodes[pick(4)], on_event);
     }
   }
+  /// The store is emptied when the first request of a list finds no such kind.
+  client::ApiError answer_of_list(client::ApiError error) {
+    may_change_ = error.is_not_found();
+    return error;
+  }
   client::ApiError any_error() {
     constexpr int kCodes[] = {400, 403, 404, 410, 422, 429, 500, 503, 504};
     using Kind = client::ApiError::Kind;
@@ -271,6 +284,8 @@ class ModelServer final : public ListWatch {
   Streams streams_;
   bool is_served_;
   bool caught_up_ = false;
+  bool may_change_ = false;
+  std::size_t changes_said_ = 0;  // that the listener had heard when the last event was said
   int calls_ = 0;
   Versions objects_;
   std::uint64_t revision_ = 1;
@@ -305,6 +320,9 @@ void survive(unsigned seed) {
     has_synced = reflector.has_synced();
     EXPECT_EQ(listener.synced, has_synced ? 1 : 0);
     EXPECT_TRUE(has_synced || listener.known.empty());
+    if (listener.served == false) {
+      EXPECT_TRUE(has_synced && listener.known.empty()) << "what is left of a kind that is gone";
+    }
   };
   reflector.run(server.stop());
   EXPECT_TRUE(server.caught_up()) << "the server is well again, and yet it goes on asking";
