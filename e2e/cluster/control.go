@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // start brings a stopped component back with the same ports and data.
@@ -16,7 +17,13 @@ func (c *cluster) start(ctx context.Context, each component, say *progress) erro
 		return nil
 	}
 	for _, name := range each.ports {
-		held, err := reserveExactly(c.Ports[name])
+		// The threads of a process that was killed end after its main thread, and only the last one frees the ports.
+		var held reservation
+		var err error
+		pollUntil(ctx, 10*time.Second, func() bool {
+			held, err = reserveExactly(c.Ports[name])
+			return err == nil
+		})
 		if err != nil {
 			return err
 		}
@@ -59,6 +66,15 @@ func (c *cluster) stop(each component, say *progress) error {
 		return nil
 	}
 	return say.step(each.name+" stopped", func() error { return c.stopComponent(each, say) })
+}
+
+// kill ends one component without a chance to finish anything.
+func (c *cluster) kill(each component, say *progress) error {
+	id, ok := c.running(each.name)
+	if !ok {
+		return fmt.Errorf("%s does not run", each.name)
+	}
+	return say.step(each.name+" killed", id.kill)
 }
 
 func (c *cluster) requirePresent(each component) error {

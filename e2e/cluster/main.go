@@ -30,6 +30,7 @@ func commands() []command {
 		{"status", "", "Tell what runs; exit code 1 when the cluster is not fully up.", runStatus},
 		{"start", "COMPONENT", "Start a stopped component with the same ports and data.", runComponent("start")},
 		{"stop", "COMPONENT", "Stop one component: " + componentNames() + ".", runComponent("stop")},
+		{"kill", "COMPONENT", "End one component as a crash would, by SIGKILL.", runComponent("kill")},
 		{"restart", "COMPONENT", "Stop and start one component.", runComponent("restart")},
 		{"nodes", "add COUNT | remove NAME", "Add fake GPU nodes and wait until they take pods, or remove one.", runNodes},
 		{"install-lws", "", "Add LeaderWorkerSet to a cluster that is up --without lws.", runInstallLWS},
@@ -230,6 +231,9 @@ func runComponent(verb string) func(context.Context, *flag.FlagSet, []string) er
 			return err
 		}
 		return change(ctx, t, func(c *cluster) error {
+			if verb == "kill" {
+				return c.kill(each, toTerminal())
+			}
 			if verb != "start" {
 				if err := c.stop(each, toTerminal()); err != nil || verb == "stop" {
 					return err

@@ -82,13 +82,18 @@ func (id identity) end(patience time.Duration) (killed bool, err error) {
 	if pollUntil(context.Background(), patience, func() bool { return !id.alive() }) == nil {
 		return false, nil
 	}
+	return true, id.kill()
+}
+
+// kill ends the process at once, and returns once it is gone.
+func (id identity) kill() error {
 	if err := id.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return true, err
+		return err
 	}
 	if pollUntil(context.Background(), 10*time.Second, func() bool { return !id.alive() }) != nil {
-		return true, fmt.Errorf("process %d does not end, even when killed", id.PID)
+		return fmt.Errorf("process %d does not end, even when killed", id.PID)
 	}
-	return true, nil
+	return nil
 }
 
 func readIdentity(file string) (identity, error) {

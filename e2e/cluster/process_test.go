@@ -107,3 +107,19 @@ func TestADaemonThatCannotStartIsReported(t *testing.T) {
 		t.Error("the log does not tell why")
 	}
 }
+
+func TestKillDoesNotAskFirst(t *testing.T) {
+	dir := t.TempDir()
+	// It does not end when asked, so only SIGKILL ends it.
+	d, err := startDaemon([]string{"/bin/sh", "-c", "trap '' TERM; exec sleep 60"}, dir, filepath.Join(dir, "pid"), filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.id.kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.gone
+	if err := d.id.kill(); err != nil {
+		t.Errorf("kill of what has ended: %v", err)
+	}
+}
