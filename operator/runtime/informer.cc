@@ -12,7 +12,7 @@ Informer::Informer(InformerOptions options, std::unique_ptr<ListWatch> source, M
       source_(std::move(source)),
       clock_(clock),
       store_(options_.indexes),
-      reflector_({.kind = options_.kind}, *source_, store_, listener(),
+      reflector_({.kind = options_.kind, .failures = options_.failures}, *source_, store_, listener(),
                  metrics.informer(options_.kind), clock, random) {}
 
 Informer::~Informer() = default;

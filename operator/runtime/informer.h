@@ -18,7 +18,8 @@ using ServedHandler = std::function<void(bool served)>;
 
 struct InformerOptions {
   std::string kind;  // for logs and metrics, e.g. "Deployment.apps" (two groups have a PodGroup)
-  std::vector<Index> indexes;
+  std::vector<Index> indexes = {};
+  FailureLog* failures = nullptr;  // as the reflector's
 };
 
 /// One kind of object, cached and watched: a store kept fresh by a reflector on its own thread, and the handlers that

@@ -15,14 +15,14 @@ std::string group_kind(const client::Resource& resource) {
 }  // namespace
 
 Manager::Manager(ManagerOptions options, Surroundings surroundings)
-    : options_(std::move(options)), surroundings_(surroundings) {}
+    : options_(std::move(options)), surroundings_(surroundings), failures_(surroundings.clock) {}
 
 Manager::~Manager() = default;
 
 Informer& Manager::watch(const client::Resource& resource, Selection selection, std::vector<Index> indexes) {
   auto source = std::make_unique<ApiListWatch>(surroundings_.api, resource, std::move(selection));
   return add(std::make_unique<Informer>(
-      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes)},
+      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes), .failures = &failures_},
       std::move(source), surroundings_.metrics, surroundings_.clock, surroundings_.random));
 }
 

@@ -71,6 +71,7 @@ class Manager {
 
   const ManagerOptions options_;
   const Surroundings surroundings_;
+  FailureLog failures_;
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<std::unique_ptr<Informer>> informers_;  // after controllers_: handlers use their queues
   std::atomic<int> health_port_ = 0;

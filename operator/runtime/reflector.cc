@@ -189,8 +189,7 @@ void Reflector::note_error(const client::ApiError& error, const State& state) {
   last_error_.with([&text](std::string& last) { last = text; });
   // Expected: a kind that is not installed, and a version that has aged.
   if (error.is_not_found() || error.is_gone()) return;
-  log::warning("watching a kind failed, trying again",
-               {{"kind", settings_.kind}, {"state", std::string(reflector::name_of(state))}, {"error", text}});
+  if (settings_.failures != nullptr) settings_.failures->note(settings_.kind, reflector::name_of(state), text);
 }
 
 std::string Reflector::last_error() const {

@@ -9,6 +9,7 @@
 #include "base/guarded.h"
 #include "base/random.h"
 #include "operator/runtime/backoff.h"
+#include "operator/runtime/failure_log.h"
 #include "operator/runtime/list_watch.h"
 #include "operator/runtime/metrics.h"
 #include "operator/runtime/reflector_state.h"
@@ -31,7 +32,8 @@ struct ReflectorListener {
 class Reflector {
  public:
   struct Settings {
-    std::string kind;  // for logs
+    std::string kind;                // for logs
+    FailureLog* failures = nullptr;  // shared by all kinds, outlives the reflector; null: failures are not logged
   };
   /// Everything passed by reference outlives the reflector.
   Reflector(Settings settings, ListWatch& source, StoreWriter& store, ReflectorListener listener,
