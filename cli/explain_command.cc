@@ -99,7 +99,7 @@ std::string with_any_index(const std::string& path) {
 void find_other_items(const render::Explanations& explanations, const std::string& path,
                       std::vector<std::string>& found) {
   const std::string any = with_any_index(path);
-  if (any == path) return;
+  if (any == path || any.starts_with("[*]")) return;  // an object is no list
   for (const render::ExplainedObject& object : explanations.objects()) {
     for (const render::Explanation& leaf : object.leaves) {
       if (!render::is_under(leaf, any)) continue;
@@ -121,7 +121,7 @@ Outcome unknown_path(const std::string& path, const std::vector<std::string>& kn
   constexpr std::size_t kMostNames = 3;
   std::string message = "nothing is rendered at " + path;
   std::string names;
-  std::vector<std::string> near = other_items.empty() ? nearest(path, known, kMostNames) : other_items;
+  std::vector<std::string> near = other_items.empty() ? nearest(with_any_index(path), known, kMostNames) : other_items;
   near.resize(std::min(near.size(), kMostNames));
   for (const std::string& name : near) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) message += "; the nearest: " + names;

@@ -59,6 +59,8 @@ TEST(ExplainCommand, SuggestsOnlyPathsThatExist) {
   EXPECT_EQ(suggestion("spec.template.spec.containers[99999999999999999999].image"),
             "spec.template.spec.containers[name=engine].image");
   EXPECT_EQ(suggestion("Service/spec.ports[7]"), "spec.ports[name=http]");
+  EXPECT_NE(suggestion("Service/spec.ports[7].prot").find("Service/spec.ports[name=http].port"), std::string::npos);
+  EXPECT_EQ(suggestion("[99999999999999999999]"), "") << "digits are like no name";
   for (const std::string path : {"metadata.labels['app.kubernetes", "metadata.labels['a", "spec.containers[999999"}) {
     EXPECT_EQ(run_cli({"explain", "-f", "-", "--path", path}, deployment("llama")).code, 2) << path;
   }
