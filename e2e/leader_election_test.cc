@@ -2,9 +2,11 @@
 // from the API server's audit log, whose clock is the same for both.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <thread>
 
 #include "e2e/model.h"
 #include "e2e/real_cluster.h"
@@ -15,8 +17,8 @@ namespace {
 
 using namespace client::resources;
 
-constexpr double kLeaseSeconds = 6;
-constexpr double kRetrySeconds = 1;
+constexpr double kLeaseSeconds = 15;  // the defaults, of which a loaded machine keeps the renew deadline of 10 s
+constexpr double kRetrySeconds = 2;
 constexpr double kSlackSeconds = 2;  // to take over beyond the lease
 constexpr int kModels = 10;
 
@@ -32,6 +34,28 @@ double to_seconds(const std::string& time) {
   const std::chrono::sys_days date = std::chrono::year{year} / static_cast<int>(month) / static_cast<int>(day);
   return static_cast<double>(date.time_since_epoch().count()) * 86400 + hour * 3600 + minute * 60 + second;
 }
+
+/// How long this machine has stood still, or was too busy to wake a thread: a virtual machine is paused now and then,
+/// and nobody takes over in that time.
+class StandStill {
+ public:
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  void watch(const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kNap{100};
+    while (!stop.stop_requested()) {
+      const TimePoint began = clock_.now();
+      (void)sleep(clock_, kNap, stop);
+      const std::chrono::duration<double> late = clock_.now() - began - kNap;
+      if (late > kNap) seconds_ = seconds_ + late.count();
+    }
+  }
+
+  SystemClock clock_;
+  std::atomic<double> seconds_ = 0;
+  std::jthread thread_{[this](const std::stop_token& stop) { watch(stop); }};
+};
 
 /// What one process wrote; 0 when it wrote nothing of the kind.
 struct Replica {
@@ -81,10 +105,7 @@ class LeaderElection : public testing::Test {
     return process ? process->log().substr(0, 20000) : "";
   }
   static std::unique_ptr<OperatorProcess> start(const std::string& server = {}) {
-    OperatorOptions options{.flags = {"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s",
-                                      "--leader-elect-retry-period=1s"},
-                            .server = server,
-                            .old_lease = OperatorOptions::OldLease::kRespect};
+    OperatorOptions options{.server = server, .old_lease = OperatorOptions::OldLease::kRespect};
     return std::make_unique<OperatorProcess>(RealCluster::instance(), options);
   }
   static bool leads(const OperatorProcess& process) {
@@ -128,13 +149,14 @@ class LeaderElection : public testing::Test {
     EXPECT_LT(all[0].last_ended, all[1].led_from);
     EXPECT_GE(all[1].first_began, all[1].led_from);
     EXPECT_LT(all[0].led_until, all[1].led_from);
-    EXPECT_LE(all[1].led_from - all[0].led_until, limit);
+    EXPECT_LE(all[1].led_from - all[0].led_until, limit + stood_still_.seconds());
     std::cout << "    taken over after " << all[1].led_from - all[0].led_until << " s\n";
   }
 
   RealCluster& cluster_ = RealCluster::instance();
   const std::size_t audited_ = cluster_.operator_audit().size();
   Namespace namespace_{cluster_, "leader"};
+  StandStill stood_still_;
   std::unique_ptr<OperatorProcess> first_;
   std::unique_ptr<OperatorProcess> second_;
 };
@@ -184,7 +206,7 @@ TEST_F(LeaderElection, ALeaderThatIsCutOffWritesNothingMoreAndEnds) {
   const std::vector<Replica> all = leaders(cluster_, audited_);
   ASSERT_EQ(all.size(), 3U);  // the one that gave way to the forwarder's came first
   EXPECT_LT(all[1].last_ended, all[2].led_from);
-  EXPECT_LE(all[2].led_from - all[1].led_until, kLeaseSeconds + kSlackSeconds);
+  EXPECT_LE(all[2].led_from - all[1].led_until, kLeaseSeconds + kSlackSeconds + stood_still_.seconds());
 }
 
 TEST_F(LeaderElection, ALeaderThatEndsInOrderHandsOverAtOnce) {
