@@ -114,7 +114,7 @@ class Faults : public testing::Test {
 
   void expect_settled(ExpectedWorld& world) {
     std::vector<std::string> differences;
-    EXPECT_TRUE(eventually(
+    ASSERT_TRUE(eventually(
         [&] {
           tend_operator();
           differences = world.differences();
@@ -156,7 +156,7 @@ TEST_F(Faults, LeaveNothingLostNothingOrphanedAndNothingTwice) {
   std::cout << "    " << proxy_.count() << " faults in " << passed() << ", " << started_ << " starts of the operator, "
             << user_.wanted().size() << " of " << user_.created() << " models left" << std::endl;
   ExpectedWorld world(cluster_, kNamespace, user_.wanted(), user_.profile());
-  expect_settled(world);
+  ASSERT_NO_FATAL_FAILURE(expect_settled(world));
   std::cout << "    " << world.children() << " children are as they should be after " << passed() << std::endl;
   const std::vector<std::string> stale = world.stale_children();
   EXPECT_TRUE(stale.empty()) << first_of(stale);
