@@ -70,9 +70,8 @@ class ManagerTest : public ::testing::Test {
   Informer& add_informer(const std::string& kind, ScriptedListWatch*& source) {
     auto scripted = std::make_unique<ScriptedListWatch>();
     source = scripted.get();
-    return manager_.add(
-        std::make_unique<Informer>(InformerOptions{.kind = kind, .indexes = {}},
-                                   std::move(scripted), metrics_, clock_, random_));
+    return manager_.add(std::make_unique<Informer>(InformerOptions{.kind = kind, .indexes = {}}, std::move(scripted),
+                                                   metrics_, clock_, random_));
   }
 
   void SetUp() override {
@@ -139,9 +138,8 @@ TEST(ManagerHealth, IsReadyOnceTheCachesAreWholeAndTheWorkersRun) {
                   {.api = api, .metrics = metrics, .recorder = recorder, .clock = clock, .random = random});
   auto scripted = std::make_unique<ScriptedListWatch>();
   ScriptedListWatch& things = *scripted;
-  Informer& informer = manager.add(
-      std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
-                                 std::move(scripted), metrics, clock, random));
+  Informer& informer = manager.add(std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
+                                                              std::move(scripted), metrics, clock, random));
   auto reconciler = std::make_unique<NotingReconciler>(std::vector<const Informer*>{});
   NotingReconciler& noting = *reconciler;
   Controller& controller = manager.add_controller({.name = "thing", .workers = 1, .limits = {}}, std::move(reconciler));
@@ -217,9 +215,8 @@ class ElectedManager : public ::testing::Test {
     auto scripted = std::make_unique<ScriptedListWatch>();
     scripted->answer_list(
         client::ListPage{.items = {make_object("a", "1")}, .continue_token = {}, .resource_version = "9"});
-    Informer& informer = manager_.add(
-        std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
-                                   std::move(scripted), metrics_, clock_, random_));
+    Informer& informer = manager_.add(std::make_unique<Informer>(InformerOptions{.kind = "Thing", .indexes = {}},
+                                                                 std::move(scripted), metrics_, clock_, random_));
     auto reconciler = std::make_unique<NotingReconciler>(std::vector<const Informer*>{});
     reconciler_ = reconciler.get();
     Controller& controller =
