@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "operator/client/client_config.h"
+#include "operator/client/error_class.h"
 
 namespace inference::e2e {
 namespace {
@@ -84,15 +85,35 @@ std::string RealCluster::operator_kubeconfig(const std::string& server) const {
   return file;
 }
 
+namespace {
+
+/// What `call` gives, tried again for some minutes while only time is needed: a machine that is busy or stands still is
+/// no finding. The calls are all such as can be made twice.
+template <typename Call>
+auto patiently(Clock& clock, Call call) {
+  using Remedy = client::ErrorClass::Remedy;
+  const TimePoint give_up = clock.now() + std::chrono::minutes{5};
+  for (;;) {
+    auto result = call();
+    if (result || result.error().is_not_found() || clock.now() > give_up) return result;
+    const Remedy remedy = client::classify(result.error()).remedy;
+    if (remedy != Remedy::kBackoff && remedy != Remedy::kWait) return result;
+    (void)sleep(clock, std::chrono::seconds{1}, {});
+  }
+}
+
+}  // namespace
+
 Json RealCluster::get(const client::Resource& resource, const std::string& ns, const std::string& name) {
-  auto object = api_->get(resource, {ns, name}, {});
+  auto object = patiently(clock_, [&] { return api_->get(resource, {ns, name}, {}); });
   if (!object && !object.error().is_not_found()) ADD_FAILURE() << "get " << name << ": " << object.error().to_string();
   return object ? std::move(*object) : Json();
 }
 
 std::vector<Json> RealCluster::list(const client::Resource& resource, const std::string& ns,
                                     const std::string& selector) {
-  auto page = api_->list(resource, {.ns = ns, .label_selector = selector, .limit = 0}, {});
+  auto page =
+      patiently(clock_, [&] { return api_->list(resource, {.ns = ns, .label_selector = selector, .limit = 0}, {}); });
   if (!page) ADD_FAILURE() << "list " << resource.plural << ": " << page.error().to_string();
   return page ? std::move(page->items) : std::vector<Json>();
 }
@@ -100,12 +121,14 @@ std::vector<Json> RealCluster::list(const client::Resource& resource, const std:
 void RealCluster::apply(const Json& object) {
   const client::Resource* resource = client::find_resource(object.value("apiVersion", ""), object.value("kind", ""));
   ASSERT_NE(resource, nullptr) << object.dump();
-  const auto applied = api_->apply(*resource, object, {.force = client::Force::kYes, .field_manager = "a-user"}, {});
+  const auto applied = patiently(clock_, [&] {
+    return api_->apply(*resource, object, {.force = client::Force::kYes, .field_manager = "a-user"}, {});
+  });
   ASSERT_TRUE(applied.has_value()) << applied.error().to_string();
 }
 
 void RealCluster::remove(const client::Resource& resource, const std::string& ns, const std::string& name) {
-  const auto removed = api_->remove(resource, {ns, name}, {}, {});
+  const auto removed = patiently(clock_, [&] { return api_->remove(resource, {ns, name}, {}, {}); });
   EXPECT_TRUE(removed.has_value() || removed.error().is_not_found()) << removed.error().to_string();
 }
 
