@@ -133,9 +133,9 @@ std::string context_name(const std::vector<ParsedFile>& files, const std::string
   if (!asked.empty()) return std::string(asked);
   for (const ParsedFile& file : files) {
     const auto current = file.root.find("current-context");
-    if (current == file.root.end() || current->is_null() || *current == "") continue;
+    if (current == file.root.end() || current->is_null()) continue;
     if (!current->is_string()) throw Fault{file.file->path + ": current-context: must be a string"};
-    return current->get<std::string>();
+    if (const auto& name = current->get_ref<const std::string&>(); !name.empty()) return name;
   }
   throw Fault{paths + ": no context is named and none is current; " + known_contexts(files)};
 }
