@@ -22,14 +22,13 @@ std::string in_seconds(Duration duration) {
 }  // namespace
 
 LeaseCalls lease_calls(client::ApiClient& api, const client::ObjectRef& lease) {
-  const client::Resource& resource = client::resources::kLease;
-  return {.get = [&api, &resource, lease](std::stop_token stop) { return api.get(resource, lease, stop); },
-          .create = [&api, &resource](const Json& object,
-                                      std::stop_token stop) { return api.create(resource, object, {}, stop); },
+  using client::resources::kLease;
+  return {.get = [&api, lease](std::stop_token stop) { return api.get(kLease, lease, stop); },
+          .create = [&api](const Json& object, std::stop_token stop) { return api.create(kLease, object, {}, stop); },
           .update =
-              [&api, &resource](const Json& object, std::stop_token stop) {
+              [&api](const Json& object, std::stop_token stop) {
                 // By force: whoever edited the record by hand owns fields of it, but not the lease.
-                return api.apply(resource, object, {.force = client::Force::kYes}, stop);
+                return api.apply(kLease, object, {.force = client::Force::kYes}, stop);
               }};
 }
 

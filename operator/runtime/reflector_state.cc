@@ -9,6 +9,8 @@ template <typename... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;
 };
+template <typename... Fs>  // clang deduces an aggregate's arguments from release 17 on
+Overloaded(Fs...)->Overloaded<Fs...>;
 
 // Lists afresh; while that lasts the store serves what it has.
 Step start_over(std::optional<std::chrono::seconds> at_least = std::nullopt) {
