@@ -72,12 +72,13 @@ std::vector<Replica> leaders(const RealCluster& cluster, std::size_t skip) {
   const std::vector<Json> audit = cluster.operator_audit();
   for (std::size_t index = skip; index < audit.size(); ++index) {
     const Json& event = audit[index];
+    // Refused, or given up half-way: a replica can be stopped while it sends, and nothing comes of that request.
+    if (event.value("/responseStatus/code"_json_pointer, 0) >= 300) continue;
     Replica& replica = by_agent[event.value("userAgent", "")];
     replica.agent = event.value("userAgent", "");
     const double began = to_seconds(event.value("requestReceivedTimestamp", ""));
     const double ended = to_seconds(event.value("stageTimestamp", ""));
     if (event.value("/objectRef/resource"_json_pointer, "") == "leases") {
-      if (event.value("/responseStatus/code"_json_pointer, 0) >= 300) continue;
       if (replica.led_from == 0) replica.led_from = began;
       replica.led_until = std::max(replica.led_until, ended);
     } else {

@@ -182,14 +182,17 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   options.observer = [&metrics](std::string_view verb, int code) { metrics.count_request(verb, code); };
 
   std::unique_ptr<client::ApiClient> lease_api;
-  std::optional<runtime::LeaderElector> elector;
+  std::shared_ptr<runtime::LeaderElector> elector;  // also of whom the HTTP library still asks
   if (flags.leader_elect) {
     auto made = lease_client(*config, election, clock, options);
     if (!made) return std::unexpected(made.error());
     lease_api = std::move(*made);
-    elector.emplace(election, runtime::lease_calls(*lease_api, election.lease), metrics.leader(election.lease.name),
-                    clock, random);
-    options.may_write = [&elector] { return elector->may_write(); };
+    elector = std::make_shared<runtime::LeaderElector>(election, runtime::lease_calls(*lease_api, election.lease),
+                                                       metrics.leader(election.lease.name), clock, random);
+    options.may_write = [elector] { return elector->may_write(); };
+    // What was let through last is done, or given up by the server, before another may take the lease.
+    options.write_timeout =
+        std::chrono::duration_cast<std::chrono::milliseconds>(election.lease_duration - election.renew_deadline);
   }
   auto api = client::ApiClient::make(*config, clock, std::move(options));
   if (!api) return std::unexpected(api.error().message);
@@ -198,7 +201,7 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   const runtime::Surroundings surroundings{**api, metrics, recorder, clock, random};
   runtime::ManagerOptions manager_options;
   if (flags.health_address != "off") manager_options.health_address = flags.health_address;
-  if (elector) manager_options.elector = &*elector;
+  manager_options.elector = elector.get();
   runtime::Manager manager(manager_options, surroundings);
   reconcilers::add_inference_deployments(manager, surroundings, render::TemplateSet::embedded(), flags.workers);
 

@@ -229,6 +229,11 @@ ApiClient::~ApiClient() = default;
 std::expected<HttpRequest, ApiError> ApiClient::prepare(const ApiRequest& request, const std::stop_token& stop) {
   HttpRequest http = request.http;
   http.target = path_prefix_ + http.target;
+  if (http.method != "GET") http.may_send = options_.may_write;
+  if (http.method != "GET" && options_.write_timeout) {
+    http.target += http.target.find('?') == std::string::npos ? '?' : '&';
+    http.target += "timeout=" + std::to_string(options_.write_timeout->count()) + "ms";
+  }
   http.headers.emplace_back("User-Agent", options_.user_agent);
   http.headers.emplace_back("Accept", "application/json");
   if (http.use == HttpRequest::Use::kCall) {

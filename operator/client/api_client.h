@@ -102,9 +102,14 @@ struct ClientOptions {
   /// Called once for each answer (code 0: none came), e.g. to count rest_client_requests_total. Must be thread-safe and
   /// cheap.
   std::function<void(std::string_view verb, int code)> observer = {};
-  /// Asked right before each request that would change something is handed to the transport, every repetition included;
-  /// after a no nothing is sent and the call ends as cancelled. Empty: always yes. Must be thread-safe and cheap.
+  /// Asked before each request that would change something, every repetition included: when it is handed to the
+  /// transport, and when its body is about to be sent. After a no the server gets no whole request and the call ends as
+  /// cancelled. Empty: always yes. Must be thread-safe and cheap.
   std::function<bool()> may_write = {};
+  /// The API server gives up a request that would change something when it is not done this long after its first line
+  /// came (`?timeout=`): also one whose body this process sends late, because it was stopped halfway. None: the
+  /// server's own limit, 60 s.
+  std::optional<std::chrono::milliseconds> write_timeout = std::nullopt;
 };
 
 /// Talks to one API server as one user. Thread-safe and shared by all; holds no state between calls but connections and

@@ -237,9 +237,9 @@ TEST_F(ApiClientTest, RefusesATokenThatWouldInjectAHeader) {
 TEST_F(ApiClientTest, SendsNoWriteOnceItMayNotWriteButStillReads) {
   // The answer asks to come again: between the two attempts the permission ends.
   FakeHttpServer server(in_turn({{429, status(429, "TooManyRequests"), "Retry-After: 1\r\n"}, {200, kWeb.dump()}}));
-  int asked = 0;
+  std::atomic<int> asked = 0;
   ClientOptions options;
-  options.may_write = [&asked] { return ++asked == 1; };
+  options.may_write = [&asked] { return ++asked <= 2; };  // as the call begins, and as its body is sent
   auto client = ApiClient::make({.server = server.url()}, clock_, options);
   ASSERT_TRUE(client) << client.error().message;
   const auto applied = (*client)->apply(kDeployment, kWeb, {}, {});
@@ -251,7 +251,19 @@ TEST_F(ApiClientTest, SendsNoWriteOnceItMayNotWriteButStillReads) {
   EXPECT_TRUE((*client)->apply_status(kDeployment, kWeb, {}).error().is_cancelled());
   EXPECT_EQ(server.requests().size(), 1U);
   EXPECT_TRUE((*client)->get(kDeployment, {"ns", "web"}, {}));
-  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(asked, 6);
+}
+
+TEST_F(ApiClientTest, TellsTheServerWhenToGiveAWriteUp) {
+  FakeHttpServer server(in_turn({{200, kWeb.dump()}, {200, kWeb.dump()}, {200, kWeb.dump()}}));
+  auto client = ApiClient::make({.server = server.url()}, clock_, {.write_timeout = 5s});
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_TRUE((*client)->apply(kDeployment, kWeb, {}, {}));
+  EXPECT_TRUE((*client)->remove(kDeployment, {"ns", "web"}, {}, {}));
+  EXPECT_TRUE((*client)->get(kDeployment, {"ns", "web"}, {}));
+  EXPECT_TRUE(server.requests().at(0).target.ends_with("&timeout=5000ms")) << server.requests().at(0).target;
+  EXPECT_TRUE(server.requests().at(1).target.ends_with("/web?timeout=5000ms")) << server.requests().at(1).target;
+  EXPECT_EQ(server.requests().at(2).target.find("timeout"), std::string::npos);
 }
 
 TEST_F(ApiClientTest, RefusesConfigurationThatCannotWork) {

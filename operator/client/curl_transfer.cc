@@ -37,6 +37,8 @@ int before_sending(void* user, char*, char*, int, int local_port) {
   // libcurl itself takes a connection in which a TLS close_notify waits for alive.
   transfer.undelivered = transfer.pooled && sockets.has_something_to_read(local_port);
   if (transfer.undelivered) return CURL_PREREQFUNC_ABORT;
+  transfer.forbidden = transfer.may_send && !transfer.may_send();
+  if (transfer.forbidden) return CURL_PREREQFUNC_ABORT;
   transfer.sent = true;
   return CURL_PREREQFUNC_OK;
 }
@@ -217,6 +219,7 @@ std::expected<std::shared_ptr<CurlTransfer>, std::string> CurlTransfer::make(con
                                                                              CurlPool& pool) {
   auto transfer = std::make_shared<CurlTransfer>();
   transfer->pool = &pool;
+  transfer->may_send = request.may_send;
   transfer->easy.reset(curl_easy_init());
   if (!transfer->easy) return std::unexpected("libcurl can't make a transfer");
   OptionSetter set{transfer->easy.get()};
@@ -239,6 +242,7 @@ std::expected<std::shared_ptr<CurlTransfer>, std::string> CurlTransfer::make(con
 HttpEnd CurlTransfer::end(CURLcode code) const {
   if (code == CURLE_OK) return {};
   const std::string detail = error[0] == '\0' ? curl_easy_strerror(code) : error.data();
+  if (forbidden) return {HttpEnd::Kind::kCancelled, "not sent: it may not be sent any more"};
   if (code == CURLE_ABORTED_BY_CALLBACK) return {HttpEnd::Kind::kCut, "the server has closed the pooled connection"};
   if (sent) {
     // With TLS 1.3 a server refuses a client certificate only after the handshake.

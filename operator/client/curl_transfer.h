@@ -56,6 +56,8 @@ struct CurlTransfer : std::enable_shared_from_this<CurlTransfer> {
   bool sent = false;         // at least the beginning of the request
   bool pooled = false;       // over a connection that had been used before
   bool undelivered = false;  // the server can't have got the whole request
+  bool forbidden = false;    // may_send said no
+  std::function<bool()> may_send;
 
   template <auto Free>
   struct Deleter {

@@ -40,6 +40,10 @@ struct HttpRequest {
   /// Longest time for everything.
   std::optional<Duration> total_timeout = {};
   std::size_t max_response_bytes = std::size_t{64} * 1024 * 1024;
+  /// Asked when there is a connection and before the body is handed over, each time that is done; after a no the server
+  /// does not get the body and the exchange ends as cancelled. Empty: always yes. Called on any thread, maybe after
+  /// send() has returned; must be quick.
+  std::function<bool()> may_send = {};
 };
 
 /// How an exchange ended.

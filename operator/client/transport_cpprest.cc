@@ -50,6 +50,11 @@ void on_library_thread(std::function<void()> work) {
   crossplat::threadpool::shared_instance().service().post(std::move(work));
 }
 
+/// HttpRequest::may_send said no.
+struct SendingForbidden : std::runtime_error {
+  SendingForbidden() : std::runtime_error("not sent: it may not be sent any more") {}
+};
+
 /// One try at a request: the exchange with the sender, and what only the library knows about its end.
 struct Attempt {
   HttpExchange exchange;
@@ -165,6 +170,8 @@ void finish(const std::shared_ptr<Attempt>& attempt, const VerifyOutcome& outcom
     // Writing failed: the connection was dead before the whole request was handed over, so the server can't have it.
     attempt->undelivered = std::string_view(error.what()).starts_with("Failed to write request");
     attempt->exchange.end(classify(error, outcome));
+  } catch (const SendingForbidden& error) {
+    attempt->exchange.end({HttpEnd::Kind::kCancelled, error.what()});
   } catch (const std::exception& error) {  // from the TLS callback, or a body that is not what its headers say
     attempt->exchange.end({HttpEnd::Kind::kCut, error.what()});
   }
@@ -284,10 +291,14 @@ class CpprestTransport final : public HttpTransport {
     const std::shared_ptr<Concurrency::streams::details::basic_streambuf<std::uint8_t>> buffer =
         std::make_shared<ExchangeBuffer>(attempt);
     request.set_response_stream(Concurrency::streams::streambuf<std::uint8_t>(buffer).create_ostream());
-    if (socket) {
-      // Called while the request is being written, so the connection is there. After the answer it may be gone.
-      request.set_progress_handler([socket](http::message_direction::direction direction, std::uint64_t) {
-        if (direction == http::message_direction::upload) keep_stream_alive(*socket);
+    if (socket || from.may_send) {
+      // Called while the request is being written: after its head, after each piece of its body, and when all is out.
+      // So the connection is there; after the answer it may be gone.
+      request.set_progress_handler([socket, may_send = from.may_send, size = from.body.size()](
+                                       http::message_direction::direction direction, std::uint64_t sent) {
+        if (direction != http::message_direction::upload) return;
+        if (may_send && sent < size && !may_send()) throw SendingForbidden();
+        if (socket) keep_stream_alive(*socket);
       });
     }
     return request;

@@ -30,6 +30,25 @@ TEST_P(TransportTest, SendsARequestAsItIs) {
   EXPECT_EQ(received.body, request.body);
 }
 
+TEST_P(TransportTest, SendsNoBodyOnceItMayNot) {
+  FakeHttpServer server(answer_ok, loopback());
+  auto transport = connect(server);
+  std::atomic<bool> may_send = true;
+  for (HttpRequest request : {patch(), post()}) {
+    request.may_send = [&may_send] { return may_send.load(); };
+    may_send = true;
+    RecordingSink sent;
+    send(*transport, request, sent);
+    EXPECT_EQ(sent.end.kind, HttpEnd::Kind::kComplete) << sent.end.detail;
+    may_send = false;
+    RecordingSink kept;
+    send(*transport, request, kept);
+    EXPECT_EQ(kept.end.kind, HttpEnd::Kind::kCancelled) << kept.end.detail;
+    EXPECT_EQ(kept.status, 0);
+  }
+  EXPECT_EQ(server.requests().size(), 2U);  // whole ones
+}
+
 TEST_P(TransportTest, DeliversAnswersOfBothFramings) {
   FakeHttpServer server(
       [](FakeConnection& connection, const FakeRequest& request) {

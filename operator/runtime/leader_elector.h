@@ -64,9 +64,10 @@ struct LeaderElectorOptions {
 /// would have run out.
 ///
 /// `may_write` is the fence: asked right before a write it is exact even in a process that was stopped (SIGSTOP, a
-/// frozen cgroup) past its lease and has just been continued, since CLOCK_MONOTONIC went on. What remains is what has
-/// passed the fence and has not reached the API server: between the two a process can be stopped for any time, and the
-/// kernel goes on sending what it was given. lease_duration - renew_deadline is the time that such a write has.
+/// frozen cgroup) past its lease and has just been continued, since CLOCK_MONOTONIC went on. The client asks again
+/// between a request's head and its body. What has passed has lease_duration - renew_deadline to be done; with that as
+/// ClientOptions::write_timeout the API server itself gives up what takes longer, counted from the request's head. What
+/// remains is what is on its way: a network, or the kernel's socket buffer, can keep a whole request for longer.
 ///
 /// Losing the lease is final: the process has to end. Thread-safe.
 class LeaderElector {
