@@ -1,0 +1,18 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace inference::topology {
+
+/// Output of `nvidia-smi topo -m` from fixtures/, for tests.
+inline std::string fixture(const std::string& name) {
+  std::ifstream file(std::string(SOURCE_DIR) + "/topology/fixtures/" + name + ".txt", std::ios::binary);
+  EXPECT_TRUE(file.good()) << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace inference::topology
