@@ -64,8 +64,10 @@ OperatorProcess::OperatorProcess(const RealCluster& cluster, const OperatorOptio
   std::string log_file = "/tmp/inference-operator-log-XXXXXX";
   const int log_fd = mkstemp(log_file.data());
   log_file_ = log_file;
-  kubeconfig_ = cluster.operator_kubeconfig(options.server.empty() ? cluster.server() : options.server);
-  std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", kubeconfig_, "--health-address", "127.0.0.1:0"};
+  if (options.kubeconfig.empty())
+    kubeconfig_ = cluster.operator_kubeconfig(options.server.empty() ? cluster.server() : options.server);
+  const std::string& kubeconfig = options.kubeconfig.empty() ? kubeconfig_ : options.kubeconfig;
+  std::vector<std::string> words = {OPERATOR_BINARY, "--kubeconfig", kubeconfig, "--health-address", "127.0.0.1:0"};
   if (alone) {
     words.insert(words.end(), {"--leader-elect-lease-duration=1h", "--leader-elect-renew-deadline=50m"});
   }
@@ -84,7 +86,7 @@ OperatorProcess::OperatorProcess(const RealCluster& cluster, const OperatorOptio
 OperatorProcess::~OperatorProcess() {
   if (pid_ > 0) (void)stop(SIGTERM);
   unlink(log_file_.c_str());
-  unlink(kubeconfig_.c_str());
+  if (!kubeconfig_.empty()) unlink(kubeconfig_.c_str());
 }
 
 bool OperatorProcess::running() const {

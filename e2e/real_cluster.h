@@ -92,7 +92,8 @@ class Namespace {
 
 struct OperatorOptions {
   std::vector<std::string> flags = {};
-  std::string server = {};  // empty: the cluster's own
+  std::string server = {};      // empty: the cluster's own
+  std::string kubeconfig = {};  // the caller's; empty: one with a fresh token of the operator's service account
   /// A process that was killed leaves a Lease that the next would have to wait for, and one on a machine that stands
   /// still for a while loses its own. Only a test of several processes at once wants that.
   enum class OldLease { kForget, kRespect } old_lease = OldLease::kForget;
@@ -115,7 +116,7 @@ class OperatorProcess {
   [[nodiscard]] bool running() const;
 
  private:
-  std::string kubeconfig_;
+  std::string kubeconfig_;  // ours to remove; empty: the caller's
   std::string log_file_;
   int pid_ = -1;
 };

@@ -75,7 +75,8 @@ func (c *cluster) writeKeys() error {
 	if err := newSigningKey(c.path("pki"), "serviceaccounts"); err != nil {
 		return err
 	}
-	if err := errors.Join(ca.issue("etcd", "etcd", ""), ca.issue("apiserver", "kube-apiserver", "")); err != nil {
+	if err := errors.Join(ca.issue("etcd", "etcd", ""), ca.issue("apiserver", "kube-apiserver", ""),
+		ca.issue("localhost", "kube-apiserver", "")); err != nil {
 		return err
 	}
 	for _, each := range clients {

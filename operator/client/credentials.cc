@@ -123,8 +123,9 @@ bool Credentials::refresh(const Secret& rejected) {
     return content && !trim(*content).empty() && trim(*content) != rejected.reveal();
   }
   if (!config_.token.empty() || !config_.exec) return false;
-  // Another thread may have refreshed it in the meantime.
-  if (from_plugin_ && from_plugin_->token == rejected) from_plugin_.reset();
+  // Another thread may have refreshed it in the meantime. Its certificate stays until there is a new one: without any,
+  // requests that are on their way now would be anonymous, and answered 403.
+  if (from_plugin_ && from_plugin_->token == rejected) from_plugin_->expires = WallTime{};
   return true;
 }
 

@@ -53,7 +53,7 @@ class Credentials {
   // All guarded by mutex_.
   std::optional<FileWatch> token_file_;
   Secret file_token_;                          // the last good one
-  std::optional<ExecCredential> from_plugin_;  // until it expires or is refused
+  std::optional<ExecCredential> from_plugin_;  // may have expired or been refused
   bool plugin_runs_ = false;
 
   std::mutex tls_mutex_;

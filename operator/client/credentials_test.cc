@@ -153,6 +153,11 @@ TEST_F(CredentialsTest, TakesACertificateFromThePlugin) {
   ASSERT_TRUE(material) << material.error();
   EXPECT_EQ((*material)->certificate_pem, client.certificate_pem);
   EXPECT_EQ((*material)->key_pem.reveal(), client.key_pem);
+  // Refused, it stands until the next one is there.
+  EXPECT_TRUE(credentials.refresh(Secret()));
+  EXPECT_EQ(credentials.tls_material().value()->certificate_pem, client.certificate_pem);
+  EXPECT_EQ(token(credentials), "");
+  EXPECT_EQ(runs(), 2U);
 }
 
 TEST_F(CredentialsTest, SaysWhyAPluginGaveNothing) {

@@ -48,7 +48,12 @@ void add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
   X509_EXTENSION_free(extension);
 }
 
-Certificate make_certificate(const std::string& common_name, EVP_PKEY* key, X509* issuer) {
+void add_name(X509_NAME* name, const char* field, const std::string& value) {
+  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.c_str()), -1, -1,
+                             0);
+}
+
+Certificate make_certificate(const TestSubject& subject, EVP_PKEY* key, X509* issuer) {
   Certificate certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
   unsigned char serial[8] = {};
@@ -58,11 +63,11 @@ Certificate make_certificate(const std::string& common_name, EVP_PKEY* key, X509
   BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate.get()));
   BN_free(number);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 24L * 3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), static_cast<long>(subject.lifetime.count()));
   X509_set_pubkey(certificate.get(), key);
   X509_NAME* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(common_name.c_str()), -1,
-                             -1, 0);
+  for (const std::string& organization : subject.organizations) add_name(name, "O", organization);
+  add_name(name, "CN", subject.common_name);
   X509_set_issuer_name(certificate.get(), issuer == nullptr ? name : X509_get_subject_name(issuer));
   return certificate;
 }
@@ -81,7 +86,7 @@ Key parse_key(const std::string& pem) {
 
 TestAuthority::TestAuthority(const std::string& common_name) {
   const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate = make_certificate(common_name, key.get(), nullptr);
+  const Certificate certificate = make_certificate({.common_name = common_name}, key.get(), nullptr);
   add_extension(certificate.get(), certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
   add_extension(certificate.get(), certificate.get(), NID_key_usage, "critical,keyCertSign,cRLSign");
   require(X509_sign(certificate.get(), key.get(), EVP_sha256()) > 0);
@@ -92,7 +97,7 @@ TestCertificate TestAuthority::issue(const TestSubject& subject) const {
   const Certificate issuer = parse_certificate(self_.certificate_pem);
   const Key issuer_key = parse_key(self_.key_pem);
   const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate = make_certificate(subject.common_name, key.get(), issuer.get());
+  const Certificate certificate = make_certificate(subject, key.get(), issuer.get());
   std::string names;
   for (const std::string& name : subject.dns_names) names += (names.empty() ? "DNS:" : ",DNS:") + name;
   for (const std::string& address : subject.ip_addresses) names += (names.empty() ? "IP:" : ",IP:") + address;
