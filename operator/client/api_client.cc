@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/logging.h"
 #include "operator/client/api_request.h"
 #include "operator/client/credentials.h"
 #include "operator/client/http_transport.h"
@@ -193,13 +192,6 @@ std::expected<std::unique_ptr<ApiClient>, ConfigError> ApiClient::make(const Cli
   auto url = parse_server_url(config.server);
   if (!url) return std::unexpected(ConfigError{"server: " + url.error()});
   auto credentials = std::make_shared<Credentials>(config, clock);
-  if (config.insecure_skip_tls_verify) {
-    log::warning("The API server's certificate is not verified, anyone can pose as it", {{"server", url->origin()}});
-  }
-  const bool has_token = !config.token.empty() || !config.token_file.empty() || config.exec;
-  if (!url->is_tls() && has_token) {
-    log::warning("The token is sent to the API server without encryption", {{"server", url->origin()}});
-  }
   if (url->is_tls()) {
     if (auto material = credentials->tls_material(); !material)
       return std::unexpected(ConfigError{std::move(material.error())});

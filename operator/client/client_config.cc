@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/logging.h"
 #include "operator/client/in_cluster.h"
 #include "operator/client/kubeconfig.h"
+#include "operator/client/server_url.h"
 
 namespace inference::client {
 
@@ -21,9 +23,19 @@ std::expected<ClientConfig, ConfigError> from_files(const std::string& list, con
   return parse_kubeconfig(*files, context);
 }
 
-}  // namespace
+void warn_of_risks(const ClientConfig& config) {
+  const auto url = parse_server_url(config.server);
+  if (!url) return;  // whoever makes a client of it says why
+  if (config.insecure_skip_tls_verify) {
+    log::warning("The API server's certificate is not verified, anyone can pose as it", {{"server", url->origin()}});
+  }
+  const bool has_token = !config.token.empty() || !config.token_file.empty() || config.exec;
+  if (!url->is_tls() && has_token) {
+    log::warning("The token is sent to the API server without encryption", {{"server", url->origin()}});
+  }
+}
 
-std::expected<ClientConfig, ConfigError> load_config(const ConfigOptions& options) {
+std::expected<ClientConfig, ConfigError> find_config(const ConfigOptions& options) {
   if (!options.kubeconfig.empty()) return from_files(options.kubeconfig, options.context);
   if (const std::string list = variable("KUBECONFIG"); !list.empty()) return from_files(list, options.context);
   const std::string host = variable("KUBERNETES_SERVICE_HOST");
@@ -37,6 +49,14 @@ std::expected<ClientConfig, ConfigError> load_config(const ConfigOptions& option
                     (home.empty() ? "home folder" : path)});
   }
   return from_files(path, options.context);
+}
+
+}  // namespace
+
+std::expected<ClientConfig, ConfigError> load_config(const ConfigOptions& options) {
+  auto config = find_config(options);
+  if (config) warn_of_risks(*config);
+  return config;
 }
 
 }  // namespace inference::client

@@ -36,7 +36,7 @@ struct ClientConfig {
   std::string server = {};  // https://host[:port][/prefix]; http:// is allowed and gets no credentials check
   PemSource certificate_authority = {};  // empty: no server is trusted (the system's store never is)
   std::string tls_server_name = {};      // name to verify and to send as SNI instead of the URL's host
-  /// kubeconfig's insecure-skip-tls-verify: anyone can pose as the server. Logged as a warning.
+  /// kubeconfig's insecure-skip-tls-verify: anyone can pose as the server.
   bool insecure_skip_tls_verify = false;
   std::string proxy_url =
       {};  // http://host:port, spoken to with CONNECT; empty: direct (environment variables are not read)
@@ -61,6 +61,8 @@ struct ConfigOptions {
   std::string kubeconfig = {};  // --kubeconfig, may be empty
   std::string context = {};     // --context, may be empty: the current one. Asking for one skips the service account
 };
+/// Logs a warning where the configuration lets others pose as the server or read the token. Called once by a program,
+/// which may make several clients of the result.
 [[nodiscard]] std::expected<ClientConfig, ConfigError> load_config(const ConfigOptions& options);
 
 }  // namespace inference::client

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "base/fake_clock.h"
+#include "operator/client/api_client.h"
 #include "operator/client/base64.h"
 #include "operator/client/in_cluster.h"
 #include "operator/client/testing/temporary_folder.h"
@@ -200,6 +203,30 @@ TEST(Kubeconfig, NamesAFileThatCannotBeRead) {
   const auto endless = read_kubeconfig_files("/dev/zero");
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().message, "/dev/zero: File too large");
+}
+
+TEST(LoadConfig, WarnsOfWhatIsRiskyOnceForAllClientsOfAConfiguration) {
+  const TemporaryFolder folder;
+  FakeClock clock;
+  const auto warnings = [&](const std::string& cluster) {
+    const std::string file = folder.write(
+        "config", R"({"apiVersion": "v1", "kind": "Config", "current-context": "x", "clusters": [{"name": "c",
+          "cluster": )" +
+                      cluster + R"(}], "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+          "users": [{"name": "u", "user": {"token": "t"}}]})");
+    testing::internal::CaptureStderr();
+    const auto config = load_config({.kubeconfig = file, .context = {}});
+    EXPECT_TRUE(config.has_value());
+    for (int client = 0; client < 2; ++client) EXPECT_TRUE(ApiClient::make(*config, clock).has_value());
+    const std::string log = testing::internal::GetCapturedStderr();
+    return std::pair{std::ranges::count(log, '\n'), log};
+  };
+  const auto [plain, of_plain] = warnings(R"({"server": "http://10.0.0.1"})");
+  EXPECT_EQ(plain, 1) << of_plain;
+  EXPECT_NE(of_plain.find("without encryption"), std::string::npos) << of_plain;
+  const auto [loose, of_loose] = warnings(R"({"server": "https://10.0.0.1", "insecure-skip-tls-verify": true})");
+  EXPECT_EQ(loose, 1) << of_loose;
+  EXPECT_NE(of_loose.find("not verified"), std::string::npos) << of_loose;
 }
 
 TEST(InClusterConfig, ReadsTheServiceAccount) {
