@@ -69,7 +69,8 @@ std::optional<ApplyFailure> headless_name_taken(client::ApiClient& api, const Js
 
 /// Writes one child. What the cache does not show may still exist: another's object, or ours that the cache has not
 /// heard of yet.
-Outcome write(client::ApiClient& api, const Write& write, std::string_view owner_uid, std::stop_token stop) {
+Outcome write(client::ApiClient& api, const Write& write, std::string_view owner_uid, std::string_view reconcile_id,
+              std::stop_token stop) {
   const std::string name = describe(write.object);
   client::Force force = client::Force::kYes;
   if (!write.cached) {
@@ -85,6 +86,7 @@ Outcome write(client::ApiClient& api, const Write& write, std::string_view owner
   }
   auto answer = api.apply(write.resource, write.object, {.force = force}, stop);
   if (!answer) return std::unexpected(failure_of(answer.error(), name));
+  log::info("applied child", {{"child", name}, {"why", write.why}, {"reconcile", std::string(reconcile_id)}});
   return answer.value();
 }
 
@@ -110,7 +112,7 @@ Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_u
   bool pods_may_start = true;
   for (const Write& wanted : plan.writes) {
     if (is_workload(wanted.object) && !pods_may_start) continue;
-    auto outcome = write(api, wanted, owner_uid, stop);
+    auto outcome = write(api, wanted, owner_uid, reconcile_id, stop);
     if (!outcome) {
       const Kind kind = outcome.error().kind;
       applied.failures.push_back(std::move(outcome.error()));
@@ -118,8 +120,6 @@ Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_u
       if (is_needed_by_pods(wanted.object)) pods_may_start = false;
       continue;
     }
-    log::info("applied child",
-              {{"child", describe(wanted.object)}, {"why", wanted.why}, {"reconcile", std::string(reconcile_id)}});
     applied.written.push_back({wanted.resource, std::make_shared<const Json>(std::move(*outcome))});
   }
   if (!applied.failures.empty()) return applied;

@@ -16,7 +16,7 @@ namespace inference::reconcilers {
 struct Applied {
   std::vector<ApplyFailure> failures;
   std::vector<std::string> removed;  // "Deployment llm/m"
-  std::vector<LiveChild> written;    // as the API server answered
+  std::vector<LiveChild> written;    // as the API server answered; also what it had before the cache showed it
 
   /// The Deployment or LeaderWorkerSet, when it was written; null otherwise.
   [[nodiscard]] const Json* workload() const;

@@ -78,7 +78,11 @@ TEST_F(ApplyTest, LeavesAStrangersObjectAlone) {
 TEST_F(ApplyTest, WritesNothingWhenOnlyTheCacheIsBehind) {
   Plan plan;
   plan.writes = {first_write()};
-  EXPECT_TRUE(carry_out(plan, {{200, service(owner()).dump()}}).failures.empty());
+  testing::internal::CaptureStderr();
+  const Applied applied = carry_out(plan, {{200, service(owner()).dump()}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("applied child"), std::string::npos);
+  EXPECT_TRUE(applied.failures.empty());
+  EXPECT_EQ(applied.written.size(), 1U);
   EXPECT_EQ(calls(), std::vector<std::string>{"GET"});
 }
 
