@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/logging.h"
+#include "crd/conditions.h"
 #include "operator/client/error_class.h"
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
@@ -22,15 +23,12 @@ constexpr std::chrono::seconds kClusterRetry{15};
 /// A foreign object that is in our place may be removed; nothing that we watch tells us.
 constexpr std::chrono::seconds kConflictRetry{30};
 
-ReconcileError retry(const client::ApiError& error, const std::string& doing) {
-  using Remedy = client::ErrorClass::Remedy;
-  const client::ErrorClass found = client::classify(error);
-  ReconcileError failure{
-      .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
-  if (found.remedy == Remedy::kWait) failure.retry_after = *found.retry_after;
-  if (found.remedy == Remedy::kGrant) failure.retry_after = kSlowRetry;
-  if (found.remedy == Remedy::kChange) failure.kind = ReconcileError::Kind::kTerminal;
-  return failure;
+/// Whether the object's status says already that a right is missing: to those who read it the patience is over.
+bool is_told_forbidden(const Json* status) {
+  if (status == nullptr) return false;
+  const auto conditions = crd::Conditions::from_json(status->value("conditions", Json::array()));
+  const crd::Condition* stalled = conditions.find("Stalled");
+  return stalled != nullptr && stalled->reason == "Forbidden";
 }
 
 /// Counts in status follow the world at this pace.
@@ -92,10 +90,40 @@ InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, clie
       clock_(clock),
       own_writes_(clock),
       spec_changes_(clock),
+      missing_rights_(clock),
       facts_(api, clock) {}
 
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
                                                                                std::stop_token stop) {
+  auto outcome = work(request, stop);
+  missing_rights_.reconciled(request.ref);
+  return outcome;
+}
+
+ReconcileError InferenceDeploymentReconciler::retry(const client::ObjectRef& ref, const client::ApiError& error,
+                                                    const std::string& doing) {
+  using Remedy = client::ErrorClass::Remedy;
+  const client::ErrorClass found = client::classify(error);
+  ReconcileError failure{
+      .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
+  if (found.remedy == Remedy::kWait) failure.retry_after = *found.retry_after;
+  if (found.remedy == Remedy::kGrant && missing_rights_.last(ref)) failure.retry_after = kSlowRetry;
+  if (found.remedy == Remedy::kChange) failure.kind = ReconcileError::Kind::kTerminal;
+  return failure;
+}
+
+void InferenceDeploymentReconciler::be_patient(const Observed& observed, const client::ObjectRef& ref,
+                                               std::vector<ApplyFailure>& failures) {
+  using Kind = ApplyFailure::Kind;
+  if (std::ranges::find(failures, Kind::kForbidden, &ApplyFailure::kind) == failures.end()) return;
+  if (missing_rights_.last(ref) || is_told_forbidden(observed.status())) return;
+  for (ApplyFailure& failure : failures) {
+    if (failure.kind == Kind::kForbidden) failure.kind = Kind::kTransient;
+  }
+}
+
+std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const runtime::Request& request,
+                                                                          std::stop_token stop) {
   const auto observed = gather(caches_, own_writes_, request.ref);
   if (!observed) {
     told_at_.with([&](auto& told_at) { told_at.erase(request.ref); });
@@ -105,16 +133,17 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
   render::ClusterFacts facts;
   if (needs_cluster_facts(*observed)) {
     const auto answer = facts_.get(stop);
-    if (!answer) return std::unexpected(retry(answer.error(), "ask what the cluster serves"));
+    if (!answer) return std::unexpected(retry(request.ref, answer.error(), "ask what the cluster serves"));
     facts = *answer;
   }
 
   const Plan plan = make_plan(*observed, facts, templates_);
   // From here on everything is decided; what follows only carries it out and tells.
   const std::string uid = (*observed->object)["metadata"].value("uid", "");
-  const Applied applied = apply(api_, plan, uid, request.id, stop);
+  Applied applied = apply(api_, plan, uid, request.id, stop);
   for (const LiveChild& child : applied.written) own_writes_.note(request.ref, child.resource, child.object);
   if (stop.stop_requested() || is_ending(applied)) return Result::await_change();
+  be_patient(*observed, request.ref, applied.failures);
   const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
   count_applied(request.ref, generation, plan, applied);
 
@@ -179,7 +208,7 @@ std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(
     return {};
   }
   if (written.error().is_not_found()) return {};
-  return std::unexpected(retry(written.error(), "write status"));
+  return std::unexpected(retry(ref, written.error(), "write status"));
 }
 
 /// Events speak of transitions only, and come after the status that they announce.

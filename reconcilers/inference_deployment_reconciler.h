@@ -11,6 +11,7 @@
 #include "reconcilers/apply.h"
 #include "reconcilers/cluster_facts.h"
 #include "reconcilers/gather.h"
+#include "reconcilers/missing_rights.h"
 #include "reconcilers/own_writes.h"
 #include "reconcilers/spec_changes.h"
 
@@ -31,6 +32,13 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
                                                                                   std::stop_token stop) override;
 
  private:
+  /// One look at the object, and all that follows from it.
+  [[nodiscard]] std::expected<runtime::Result, runtime::ReconcileError> work(const runtime::Request& request,
+                                                                             std::stop_token stop);
+  [[nodiscard]] runtime::ReconcileError retry(const client::ObjectRef& ref, const client::ApiError& error,
+                                              const std::string& doing);
+  /// Takes refusals for a passing fault until they last.
+  void be_patient(const Observed& observed, const client::ObjectRef& ref, std::vector<ApplyFailure>& failures);
   [[nodiscard]] std::expected<void, runtime::ReconcileError> write_status(const Observed& observed, const Json& status,
                                                                           std::stop_token stop);
   [[nodiscard]] Duration pause_before_telling(const Observed& observed, const Json& status,
@@ -46,6 +54,7 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
   Clock& clock_;
   OwnWrites own_writes_;
   SpecChanges spec_changes_;
+  MissingRights missing_rights_;
   Guarded<std::map<client::ObjectRef, TimePoint>> told_at_;  // when each object's status was last written
   ClusterFactsSource facts_;
 };
