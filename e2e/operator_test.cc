@@ -34,6 +34,15 @@ class Operator : public testing::Test {
 
   [[nodiscard]] Json object(const std::string& name) { return cluster_.get(kInferenceDeployment, ns(), name); }
   [[nodiscard]] const std::string& ns() const { return namespace_.name(); }
+  /// Everything that the spec asks for is written; whether it serves is not waited for (a new replica counts only after
+  /// minReadySeconds).
+  void expect_applied(const std::string& name) {
+    EXPECT_TRUE(eventually([&] {
+      const Json now = object(name);
+      return condition(now, "Progressing").starts_with("True/") &&
+             now["status"].value("observedGeneration", 0) == now["metadata"]["generation"];
+    })) << object(name).dump(1);
+  }
   void expect_ready(const std::string& name) {
     EXPECT_TRUE(eventually([&] {
       return condition(object(name), "Ready").starts_with("True/") &&
@@ -73,14 +82,14 @@ TEST_F(Operator, MakesASingleNodeModelReadyWithAllItsChildren) {
 
 TEST_F(Operator, ScalesThroughTheScaleSubresource) {
   cluster_.apply(model(ns(), "m"));
-  expect_ready("m");
+  expect_applied("m");
   cluster_.must({"scale", "inferencedeployment", "m", "-n", ns(), "--replicas=3"});
   EXPECT_TRUE(eventually([&] { return object("m")["status"].value("readyReplicas", 0) == 3; })) << object("m").dump(1);
 }
 
 TEST_F(Operator, BringsBackWhatIsDeletedOrEdited) {
   cluster_.apply(model(ns(), "m", {{"replicas", 2}}));
-  expect_ready("m");
+  expect_applied("m");
   const std::string before = cluster_.get(kService, ns(), "m-serve")["metadata"]["uid"];
   cluster_.remove(kService, ns(), "m-serve");
   EXPECT_TRUE(eventually([&] {
@@ -102,10 +111,10 @@ TEST_F(Operator, BringsBackWhatIsDeletedOrEdited) {
 
 TEST_F(Operator, LeavesAloneWhatOthersAddToItsChildren) {
   cluster_.apply(model(ns(), "m"));
-  expect_ready("m");
+  expect_applied("m");
   cluster_.must({"annotate", "service", "m-serve", "-n", ns(), "example.com/owner=someone"});
   cluster_.apply(model(ns(), "m", {{"replicas", 2}}));
-  expect_ready("m");
+  expect_applied("m");
   EXPECT_EQ(cluster_.get(kService, ns(), "m-serve")["metadata"]["annotations"]["example.com/owner"], "someone");
 }
 
@@ -171,7 +180,7 @@ TEST_F(Operator, WaitsForAProfileThatIsNotThereYet) {
                   {"kind", "InferenceProfile"},
                   {"metadata", {{"name", profile}}},
                   {"spec", {{"defaults", {{"drain", {{"timeoutSeconds", 1234}}}}}}}});
-  expect_ready("m");
+  expect_applied("m");
   EXPECT_GT(cluster_.get(kDeployment, ns(), "m")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 1234);
   cluster_.remove(kInferenceProfile, "", profile);
 }

@@ -184,7 +184,7 @@ Namespace::Namespace(RealCluster& cluster, const std::string& prefix) : cluster_
 }
 
 Namespace::~Namespace() {
-  remove();
+  if (!removed_) cluster_.must({"delete", "namespace", name_, "--wait=false"});
 }
 
 void Namespace::remove() {
