@@ -30,7 +30,7 @@ const std::map<std::string, std::set<std::string>>& allowed_layers() {
       {"base", {}},
       {"crd", {"base"}},
       {"topology", {"base"}},
-      {"render", {"base", "crd"}},
+      {"render", {"base", "crd", "topology"}},
       {"operator/client", {"base"}},
       {"operator/runtime", {"base", "operator/client"}},
       {"reconcilers", {"base", "crd", "render", "topology", "operator/client", "operator/runtime"}},

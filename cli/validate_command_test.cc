@@ -27,9 +27,9 @@ TEST(ValidateCommand, ValidatesEachFile) {
   EXPECT_EQ(elsewhere.code, 0) << "the cluster may have the profile";
   EXPECT_NE(elsewhere.err.find("on-the-cluster is not in the files"), std::string::npos);
 
-  const Result refused = run_cli({"validate", "-f", "-"}, deployment("a", "  topologyCheck: Enforce\n"));
+  const Result refused = run_cli({"validate", "-f", "-"}, deployment("a", "  gateway: {endpointPicker: epp}\n"));
   EXPECT_EQ(refused.code, 1) << "what the operator would refuse to render";
-  EXPECT_NE(refused.out.find("<stdin>:8: spec.topologyCheck: "), std::string::npos) << refused.out;
+  EXPECT_NE(refused.out.find("<stdin>:8: spec.gateway: "), std::string::npos) << refused.out;
 }
 
 TEST(ValidateCommand, FindsAFileWithNothingOfOurs) {

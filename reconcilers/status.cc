@@ -39,6 +39,61 @@ const ApplyFailure* first(const std::vector<ApplyFailure>& failures, ApplyFailur
   return found == failures.end() ? nullptr : &*found;
 }
 
+enum class Whose { kAll, kHeld };
+
+/// "pod m-0: …; pod m-1: …" of the pods with this answer; empty when there is none.
+std::string pods_that_say(const Pods& pods, topology::Answer answer, Whose whose) {
+  constexpr std::size_t kNamedPods = 4;
+  std::string text;
+  std::size_t found = 0;
+  for (const PodTopology& links : pods.topology) {
+    if (!links.verdict || links.verdict->answer != answer || (whose == Whose::kHeld && !links.held)) continue;
+    if (found++ < kNamedPods) text += (text.empty() ? "pod " : "; pod ") + links.pod + ": " + links.verdict->message;
+  }
+  if (found > kNamedPods) text += "; and " + std::to_string(found - kNamedPods) + " more";
+  return text;
+}
+
+/// What all pods have in common: the weakest of the links that they call good.
+const PodTopology& weakest(const std::vector<PodTopology>& pods) {
+  constexpr std::array<std::string_view, 3> kWeakestFirst = {"SameSocket", "NVLink", "SingleGPU"};
+  return *std::ranges::min_element(pods, {}, [&](const PodTopology& links) {
+    return std::ranges::find(kWeakestFirst, links.verdict->reason) - kWeakestFirst.begin();
+  });
+}
+
+/// By the pods' own reports: one bad pod is enough, and nothing is called verified before every pod has said so.
+Verdict topology_verified(const StatusInput& in) {
+  const Json* resolved = in.rendered != nullptr ? &in.rendered->resolved : nullptr;
+  if (resolved == nullptr && in.previous != nullptr && in.previous->contains("resolved"))
+    resolved = &(*in.previous)["resolved"];
+  if (resolved == nullptr) return {Status::kUnknown, in.refusal->reason, "the spec is not resolved"};
+  if (resolved->value("topologyCheck", "Off") == "Off")
+    return {Status::kUnknown, "NotChecked", "the topology check is off"};
+  using namespace nlohmann::literals;
+  if (resolved->value("/parallelism/tensor"_json_pointer, 0) == 1 || resolved->value("gpusPerPod", 0) == 1)
+    return {Status::kTrue, "SingleGPU", "no two GPUs of a pod share a layer"};
+  const Pods& pods = in.pods;
+  if (std::string bad = pods_that_say(pods, topology::Answer::kBad, Whose::kAll); !bad.empty())
+    return {Status::kFalse, "CrossesSYS", std::move(bad)};
+  if (std::string unread = pods_that_say(pods, topology::Answer::kUnknown, Whose::kAll); !unread.empty())
+    return {Status::kUnknown, "NotReadable", std::move(unread)};
+  const std::int64_t reported =
+      std::ranges::count_if(pods.topology, [](const PodTopology& links) { return links.verdict.has_value(); });
+  if (reported == 0 || reported < pods.total)
+    return {Status::kUnknown, "NotReported", of(reported, pods.total, "pods have reported how their GPUs are linked")};
+  const topology::Verdict& verdict = *weakest(pods.topology).verdict;
+  return {Status::kTrue, verdict.reason, verdict.message};
+}
+
+/// A pod that its own gate holds for good: nothing changes the links of the GPUs that it was given.
+std::optional<Verdict> held(const Pods& pods) {
+  std::string message = pods_that_say(pods, topology::Answer::kBad, Whose::kHeld);
+  if (message.empty()) return std::nullopt;
+  return Verdict{Status::kTrue, "CrossesSYS",
+                 message + "; the engine is not started there: a pod that is deleted may be given other GPUs"};
+}
+
 /// What needs a human, the first that holds: nothing of it heals by waiting.
 std::optional<Verdict> stalled(const StatusInput& in) {
   if (in.refusal != nullptr) return Verdict{Status::kTrue, in.refusal->reason, joined(in.refusal->errors)};
@@ -67,6 +122,7 @@ std::optional<Verdict> stalled(const StatusInput& in) {
   for (const auto& [kind, reason] : kinds) {
     if (const PodProblem* problem = in.pods.first(kind)) return Verdict{Status::kTrue, reason, where(*problem)};
   }
+  if (auto by_gate = held(in.pods)) return by_gate;
   if (in.workload.create_failed) return Verdict{Status::kTrue, "FailedCreate", *in.workload.create_failed};
   if (in.workload.deadline_exceeded)
     return Verdict{Status::kTrue, "ProgressDeadlineExceeded", *in.workload.deadline_exceeded};
@@ -138,6 +194,8 @@ Verdict ready(const StatusInput& in, const std::optional<Verdict>& stall, const 
   }
   if (workload.paused) return {Status::kUnknown, "Paused", "someone has paused the Deployment (spec.paused)"};
   if (placed.status == Status::kFalse) return {Status::kUnknown, placed.reason, placed.message};
+  if (std::string unread = pods_that_say(in.pods, topology::Answer::kUnknown, Whose::kHeld); !unread.empty())
+    return {Status::kUnknown, "NotReadable", unread + "; the engine is not started there"};
   if (workload.ready == workload.wanted && workload.updated == workload.wanted &&
       workload.available < workload.wanted) {
     return {Status::kUnknown, "Stabilizing",
@@ -187,7 +245,7 @@ Json compute_status(const StatusInput& in, std::string_view now) {
   set("Scheduled", placed);
   set("Available", available(in));
   set("Progressing", progressing(in, stall));
-  set("TopologyVerified", {Status::kUnknown, "NotChecked", "the topology check is off"});
+  set("TopologyVerified", topology_verified(in));
   // kstatus' two abnormal-true types: there only while they hold (sigs.k8s.io/cli-utils, pkg/kstatus).
   if (stall) {
     set("Stalled", *stall);
@@ -238,6 +296,12 @@ std::vector<Transition> transitions(const Json* previous, const Json& current) {
   const Json* is_stalled = condition_of(&current, "Stalled");
   if (is_stalled != nullptr && field(is_stalled, "reason") != field(was_stalled, "reason")) {
     changes.push_back({true, field(is_stalled, "reason"), field(is_stalled, "message")});
+  }
+  // A held pod has been told above.
+  const Json* is_linked = condition_of(&current, "TopologyVerified");
+  if (is_stalled == nullptr && field(is_linked, "status") == "False" &&
+      field(condition_of(previous, "TopologyVerified"), "status") != "False") {
+    changes.push_back({true, field(is_linked, "reason"), field(is_linked, "message")});
   }
   const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());
   for (const Json& notice : current.value("notices", Json::array())) {

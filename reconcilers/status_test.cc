@@ -5,49 +5,12 @@
 #include <set>
 
 #include "crd/conditions.h"
+#include "reconcilers/fixtures.h"
 
 namespace inference::reconcilers {
 namespace {
 
-constexpr const char* kThen = "2026-11-30T12:00:00Z";
-constexpr const char* kLater = "2026-11-30T12:05:00Z";
-
-render::Rendered six_replicas() {
-  render::Rendered rendered;
-  rendered.objects = {Json::object(), Json::object()};
-  rendered.resolved = {{"gpusPerPod", 8}};
-  rendered.selector = "inference-operator.dev/name=m";
-  rendered.replicas = 6;
-  return rendered;
-}
-
-Workload serving(std::int64_t ready) {
-  return {.exists = true,
-          .current = true,
-          .api_version = "apps/v1",
-          .kind = "Deployment",
-          .name = "m",
-          .wanted = 6,
-          .replicas = 6,
-          .updated = 6,
-          .ready = ready,
-          .available = ready,
-          .max_unavailable = 1,
-          .paused = false,
-          .deadline_exceeded = {},
-          .create_failed = {}};
-}
-
-Json condition(const Json& status, const std::string& type) {
-  for (const Json& item : status["conditions"]) {
-    if (item["type"] == type) return item;
-  }
-  return nullptr;
-}
-std::string verdict(const Json& status, const std::string& type) {
-  const Json found = condition(status, type);
-  return found.is_null() ? "absent" : found["status"].get<std::string>() + "/" + found["reason"].get<std::string>();
-}
+using namespace fixtures;
 
 struct Phase {
   const char* says;

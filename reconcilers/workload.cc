@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "topology/pod_report.h"
+
 namespace inference::reconcilers {
 namespace {
 
@@ -153,6 +155,12 @@ Pods read_pods(const std::vector<Object>& pods) {
     }
     for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
       for (const Json& container : status.value(list, Json::array())) read_container(name, container, result.problems);
+    }
+    if (const auto report = topology::read_pod_report(*pod)) {
+      PodTopology& links = result.topology.emplace_back();
+      links.pod = name;
+      links.held = report->held;
+      if (report->record) links.verdict = topology::judge(*report->record);
     }
   }
   return result;

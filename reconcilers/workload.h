@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "topology/verdict.h"
 
 namespace inference::reconcilers {
 
@@ -49,11 +50,19 @@ struct PodProblem {
   std::string message;
 };
 
+/// How a pod's GPUs are linked, by its own report.
+struct PodTopology {
+  std::string pod;
+  std::optional<topology::Verdict> verdict;  // none: it has not reported yet
+  bool held = false;                         // its engine is not started
+};
+
 /// What the pods of one InferenceDeployment show.
 struct Pods {
-  std::int64_t total = 0;            // neither terminating nor finished
-  std::int64_t placed = 0;           // of those, bound to a node
-  std::vector<PodProblem> problems;  // by pod name
+  std::int64_t total = 0;                  // neither terminating nor finished
+  std::int64_t placed = 0;                 // of those, bound to a node
+  std::vector<PodProblem> problems;        // by pod name
+  std::vector<PodTopology> topology = {};  // of the pods that are checked, by pod name
 
   [[nodiscard]] const PodProblem* first(PodProblem::Kind kind) const;
 };

@@ -67,5 +67,24 @@ TEST(ReadPods, NamesWhatKeepsEachPodFromServing) {
   EXPECT_EQ(pods.first(PodProblem::Kind::kConfig), nullptr);
 }
 
+TEST(ReadPods, JudgesTheReportOfEachPodThatIsChecked) {
+  const Pods pods = read_pods({
+      pod(R"({"metadata": {"name": "unchecked"}, "spec": {"nodeName": "n1"}, "status": {"initContainerStatuses": [
+        {"name": "fetch", "state": {"terminated": {"message": "done"}}}]}})"),
+      pod(R"({"metadata": {"name": "held"}, "spec": {"nodeName": "n1"}, "status": {"initContainerStatuses": [
+        {"name": "topology-check", "state": {"terminated": {"message": "tensor=2 gpus=2\n GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X"}}},
+        {"name": "topology-gate", "state": {"running": {}}}]}})"),
+      pod(R"({"metadata": {"name": "silent"}, "spec": {"nodeName": "n1"}, "status": {"initContainerStatuses": [
+        {"name": "topology-check", "state": {"running": {}}}]}})"),
+  });
+  ASSERT_EQ(pods.topology.size(), 2U);
+  EXPECT_EQ(pods.topology[0].pod, "held");
+  EXPECT_EQ(pods.topology[0].verdict.value().reason, "CrossesSYS");
+  EXPECT_TRUE(pods.topology[0].held);
+  EXPECT_EQ(pods.topology[1].pod, "silent");
+  EXPECT_FALSE(pods.topology[1].verdict.has_value());
+  EXPECT_TRUE(pods.problems.empty());
+}
+
 }  // namespace
 }  // namespace inference::reconcilers

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Labels and annotations that rendered objects carry: all ours, none copied from the parent (a tracking label of Argo
-/// CD on a child makes Argo prune it).
+/// Labels and annotations that rendered objects carry: all ours, none copied from the parent (a
+/// tracking label of Argo CD on a child makes Argo prune it).
 namespace inference::render {
 
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";

@@ -16,6 +16,7 @@
 #include "render/decide/rollout.h"
 #include "render/decide/sizing.h"
 #include "render/decide/support.h"
+#include "render/decide/topology.h"
 #include "render/explanations.h"
 #include "render/fill.h"
 #include "render/findings.h"
@@ -90,6 +91,7 @@ class Renderer {
     c.engine = decide_engine(s, knowledge_, findings_);
     c.gang = decide_gang(s, input_.cluster, input_.recorded_gang, findings_);
     c.network = decide_network(s, c.sizing);
+    init_containers_ = decide_topology(s, c.sizing, c.resources, c.engine.image, findings_);
     check_drain(s, rules, findings_);
     if (c.sizing.nodes.value > 1 && !input_.cluster.leader_worker_set && !input_.cluster.offline) {
       findings_.refuse(
@@ -135,6 +137,7 @@ class Renderer {
                                                                .environment = std::move(choices_.drain.environment)};
     pod.grace_period = std::move(drain.grace_period);
     add_placement(pod);
+    if (init_containers_) pod.init_containers = {.file = "topology-check.yaml", .values = *init_containers_};
     pod.image = c.engine.image;
     if (facts.command)
       pod.command = {.value = facts.command->value,
@@ -321,6 +324,7 @@ class Renderer {
   const crd::ObjectMeta& meta_;
   Choices choices_;
   std::vector<NamedSetting> named_;
+  std::optional<InitContainersValues> init_containers_;
   PodValues server_;  // a Deployment's, or the leader of a group
   PodValues worker_;
   Findings findings_;

@@ -88,13 +88,14 @@ TEST(Render, ChangesNoSelectorWhateverTheSpecSays) {
 }
 
 TEST(Render, ReportsEveryFaultAtOnce) {
-  const auto refused = render_spec({{"model", {{"uri", "hf://org/model"}}}, {"topologyCheck", "Warn"}, {"nodes", 2}},
-                                   {}, std::string(46, 'a'));
+  const auto refused =
+      render_spec({{"model", {{"uri", "hf://org/model"}}}, {"gateway", {{"endpointPicker", "epp"}}}, {"nodes", 2}}, {},
+                  std::string(46, 'a'));
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "NotSupported");
   std::vector<std::string> paths;
   for (const auto& error : refused.error().errors) paths.push_back(error.path);
-  EXPECT_EQ(paths, (std::vector<std::string>{"spec.topologyCheck", "spec.model.uri", "spec.nodes"}));
+  EXPECT_EQ(paths, (std::vector<std::string>{"spec.gateway", "spec.model.uri", "spec.nodes"}));
 }
 
 TEST(Render, NeedsLeaderWorkerSetOnlyForGroups) {

@@ -53,6 +53,7 @@ Json resolved_spec(const Choices& choices) {
   rollout["maxUnavailable"] = choices.rollout.max_unavailable.value;
   rollout["progressDeadlineSeconds"] = choices.rollout.progress_deadline.value;
   resolved["disruption"]["maxUnavailable"] = settings.disruption.value;
+  resolved["topologyCheck"] = to_string(settings.topology_check.value);
   resolved["gang"] = to_string(choices.gang.gang.value);
   resolved["gangReason"] = choices.gang.gang.reason.text;
   resolved["service"] = choices.names.service;

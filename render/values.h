@@ -40,6 +40,28 @@ inline constexpr auto kHolesOf<ProbeValues> = std::tuple{
     Hole{"threshold", &ProbeValues::threshold},
 };
 
+/// One of the init containers that look at the links between the GPUs.
+struct TopologyValues {
+  Traced<std::string> container, image, mode, gpus, tensor;
+  HoleValue resources;
+};
+template <>
+inline constexpr auto kHolesOf<TopologyValues> = std::tuple{
+    Hole{"topology_container", &TopologyValues::container}, Hole{"topology_image", &TopologyValues::image},
+    Hole{"topology_mode", &TopologyValues::mode},           Hole{"topology_gpus", &TopologyValues::gpus},
+    Hole{"topology_tensor", &TopologyValues::tensor},       Hole{"topology_resources", &TopologyValues::resources},
+};
+
+struct InitContainersValues {
+  SubTemplate<TopologyValues> topology_check;
+  std::optional<SubTemplate<TopologyValues>> topology_gate;
+};
+template <>
+inline constexpr auto kHolesOf<InitContainersValues> = std::tuple{
+    Hole{"topology_check", &InitContainersValues::topology_check},
+    Hole{"topology_gate", &InitContainersValues::topology_gate},
+};
+
 struct PodValues {
   Traced<std::string> component, name;
   std::optional<Traced<std::string>> gang_label, scheduler_name, priority_class, dns_policy;
@@ -47,6 +69,7 @@ struct PodValues {
   std::optional<HoleValue> node_selector;
   Traced<std::string> toleration_key;
   std::vector<Traced<Json>> tolerations;
+  std::optional<SubTemplate<InitContainersValues>> init_containers;
   Traced<std::string> image;
   std::optional<Traced<Json>> command;
   std::vector<Traced<std::string>> args;
@@ -70,6 +93,7 @@ inline constexpr auto kHolesOf<PodValues> = std::tuple{
     Hole{"node_selector", &PodValues::node_selector},
     Hole{"toleration_key", &PodValues::toleration_key},
     Hole{"tolerations", &PodValues::tolerations},
+    Hole{"init_containers", &PodValues::init_containers},
     Hole{"image", &PodValues::image},
     Hole{"command", &PodValues::command},
     Hole{"args", &PodValues::args},

@@ -99,11 +99,10 @@ class MatrixReader {
     if (names_.empty())
       return fault(said_.empty() ? "the output of nvidia-smi is empty"
                                  : "nvidia-smi shows no matrix of GPUs: " + quoted(said_));
+    if (rows_.size() < names_.size()) return fault("the matrix has no row of " + names_[rows_.size()]);
     Matrix matrix;
     for (std::size_t a = 0; a < names_.size(); ++a) {
-      if (rows_[a].empty()) return fault("the matrix has no row of " + names_[a]);
       for (std::size_t b = a + 1; b < names_.size(); ++b) {
-        if (rows_[b].empty()) return fault("the matrix has no row of " + names_[b]);
         if (rows_[a][b] != rows_[b][a])
           return fault("the matrix is not the same in both directions: " + names_[a] + "-" + names_[b]);
         matrix.pairs.push_back({.a = a, .b = b, .link = rows_[a][b]});
@@ -122,16 +121,15 @@ class MatrixReader {
         return fault("the heading of the matrix names " + std::string(field) + " twice");
       names_.emplace_back(field);
     }
-    rows_.resize(names_.size());
     return {};
   }
 
   std::expected<void, std::string> take_row(const Fields& fields) {
     const std::string name(fields.front());
-    const auto place = std::ranges::find(names_, name);
-    if (place == names_.end()) return fault("the heading of the matrix does not name " + name);
-    const auto self = static_cast<std::size_t>(place - names_.begin());
-    if (!rows_[self].empty()) return fault("the matrix has two rows of " + name);
+    const std::size_t self = rows_.size();
+    if (self == names_.size() || name != names_[self])
+      return fault("the matrix has a row of " + name +
+                   (self == names_.size() ? " too many" : " in place of " + names_[self]));
     std::vector<Link> row;
     for (std::size_t column = 0; column < names_.size(); ++column) {
       if (column + 1 >= fields.size()) return fault("the row of " + name + " is cut");
@@ -145,12 +143,12 @@ class MatrixReader {
       if (!link) return fault(name + "-" + names_[column] + " is of an unknown kind: " + quoted(field));
       row.push_back(*link);
     }
-    rows_[self] = std::move(row);
+    rows_.push_back(std::move(row));
     return {};
   }
 
   std::vector<std::string> names_;       // of the heading, in its order
-  std::vector<std::vector<Link>> rows_;  // by the same places; empty until its line has come
+  std::vector<std::vector<Link>> rows_;  // those that have come, in the same order
   std::string_view said_;                // the first line that is none of a matrix
 };
 

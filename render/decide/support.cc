@@ -37,9 +37,6 @@ void check_support(const Settings& settings, Findings& findings) {
     findings.notice("CacheRootNotUsed", settings.cache_root->path,
                     "there is no node cache; model.uri names the folder");
   }
-  if (settings.topology_check.value != crd::TopologyCheck::kOff) {
-    findings.refuse(kReason, settings.topology_check.path, "the check is not there yet; use Off");
-  }
   if (settings.autoscaling) {
     findings.refuse(kReason, "spec.autoscaling",
                     "no autoscaler is rendered yet; let a HorizontalPodAutoscaler or KEDA target this object, whose "

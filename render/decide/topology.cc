@@ -1,0 +1,46 @@
+#include "render/decide/topology.h"
+
+#include <string>
+
+#include "topology/pod_report.h"
+
+namespace inference::render {
+namespace {
+
+Traced<std::string> as_text(const Traced<std::int64_t>& number) {
+  return {.value = std::to_string(number.value), .reason = number.reason};
+}
+
+}  // namespace
+
+std::optional<InitContainersValues> decide_topology(const Settings& settings, const Sizing& sizing,
+                                                    const PodResources& resources, const Traced<std::string>& image,
+                                                    Findings& findings) {
+  const auto& check = settings.topology_check;
+  if (check.value == crd::TopologyCheck::kOff) return std::nullopt;
+  if (!settings.resource_name.value.starts_with("nvidia.com/")) {
+    findings.refuse("NotSupported", check.path,
+                    "the check asks nvidia-smi, which does not know " + settings.resource_name.value + "; use Off");
+    return std::nullopt;
+  }
+  if (sizing.tensor.value == 1 || sizing.gpus_per_pod.value == 1) return std::nullopt;
+  const auto container = [&](const char* name, const char* mode, std::string why) {
+    const Reason reason{
+        .rule = "topology_check", .text = std::move(why), .inputs = {check.path}, .source = check.source};
+    return SubTemplate<TopologyValues>{.file = "topology-container.yaml",
+                                       .values = {.container = {.value = name, .reason = reason},
+                                                  .image = image,
+                                                  .mode = {.value = mode, .reason = reason},
+                                                  .gpus = as_text(sizing.gpus_per_pod),
+                                                  .tensor = as_text(sizing.tensor),
+                                                  .resources = resources.list}};
+  };
+  InitContainersValues values{
+      .topology_check = container(topology::kCheckContainer, "report", "the links reach the status"),
+      .topology_gate = std::nullopt};
+  if (check.value == crd::TopologyCheck::kEnforce)
+    values.topology_gate = container(topology::kGateContainer, "hold", "the engine starts on good links only");
+  return values;
+}
+
+}  // namespace inference::render
