@@ -57,6 +57,9 @@ TEST(Cli, AnswersMisuseWithExitCode2) {
       {{"explain", "-f", "-", "--path"}, "--path"},
       {{"completion"}, "shell"},
       {{"completion", "tcsh"}, "tcsh"},
+      {{"topology"}, "either a POD or --from FILE"},
+      {{"topology", "m-0", "--from", "-"}, "either a POD or --from FILE"},
+      {{"topology", "m-0", "m-1"}, "m-1 is not expected here"},
       {{"version", "extra"}, "error: extra is not expected here\n"},
   };
   for (const Misuse& misuse : cases) {

@@ -9,6 +9,7 @@
 #include "cli/completion_command.h"
 #include "cli/explain_command.h"
 #include "cli/render_command.h"
+#include "cli/topology_command.h"
 #include "cli/validate_command.h"
 #include "cli/version_command.h"
 
@@ -16,8 +17,8 @@ namespace inference::cli {
 namespace {
 
 constexpr auto kDescription =
-    "Renders, explains and validates InferenceDeployments. Works as `kubectl inference`, offline: no cluster is "
-    "asked.\n"
+    "Renders, explains and validates InferenceDeployments, and looks at what runs. Works as `kubectl inference`; only "
+    "topology POD asks a cluster.\n"
     "Exit codes: 0 done, 1 something was found wrong, 2 the command was used wrongly.";
 constexpr auto kFooter =
     "Examples:\n"
@@ -34,6 +35,9 @@ constexpr auto kPathHelp =
     "Only what is at or under it: spec.replicas, /spec/replicas, spec.template.spec.containers[name=engine], after an "
     "optional object: "
     "Deployment/spec.replicas, Service/llama-70b/spec.ports";
+constexpr auto kTopologyFooter =
+    "A pod has reported when its object has topologyCheck: Warn or Enforce. Any other:\n"
+    "  kubectl exec POD -- nvidia-smi topo -m | kubectl inference topology --from -";
 constexpr auto kCompletionFooter =
     "For bash: source <(kubectl-inference completion bash)\n"
     "To complete `kubectl inference` itself, put an executable file kubectl_complete-inference on the PATH:\n"
@@ -43,6 +47,7 @@ constexpr auto kCompletionFooter =
 /// The options of all commands as they were given.
 struct Arguments {
   WorkspaceOptions workspace;
+  TopologyOptions topology;
   std::string path;
   std::string format;
   std::string shell;
@@ -79,6 +84,29 @@ void add_rendering(CLI::App& command, Arguments& arguments) {
       ->type_name("KIND");
 }
 
+/// kubectl's own flags, for commands that ask a cluster.
+void add_cluster(CLI::App& command, ClusterOptions& options) {
+  command
+      .add_option("--kubeconfig", options.kubeconfig,
+                  "Kubeconfig file (default: $KUBECONFIG, then the pod's service account, then ~/.kube/config)")
+      ->type_name("FILE");
+  command.add_option("--context", options.context, "Context of the kubeconfig (default: the current one)")
+      ->type_name("NAME");
+  command.add_option("-n,--namespace", options.ns, "Namespace (default: the context's)")->type_name("NAME");
+}
+
+void add_topology(CLI::App& app, Arguments& arguments) {
+  CLI::App* topology = app.add_subcommand("topology", "Say how the GPUs of a pod are linked, and whether that is good");
+  topology->footer(kTopologyFooter);
+  topology->add_option("pod", arguments.topology.pod, "Pod whose report is read from the cluster")->type_name("POD");
+  topology
+      ->add_option("--from", arguments.topology.from,
+                   "File with the output of `nvidia-smi topo -m` instead, - for standard input; no cluster is asked")
+      ->type_name("FILE");
+  add_cluster(*topology, arguments.topology.cluster);
+  add_format(*topology, arguments, {"text", "json"});
+}
+
 /// The whole command line. `arguments` must outlive the app.
 std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   auto app = std::make_unique<CLI::App>(kDescription, "kubectl inference");
@@ -100,6 +128,8 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
 
   CLI::App* validate = app->add_subcommand("validate", "Check files as the API server and the operator would");
   add_files(*validate, arguments);
+
+  add_topology(*app, arguments);
 
   CLI::App* version = app->add_subcommand("version", "Print version, commit and the digest of the built-in templates");
   add_format(*version, arguments, {"text", "json"});
@@ -164,12 +194,15 @@ Outcome dispatch(const std::string& command, const Arguments& arguments) {
   if (command == "render") return run_render(arguments.workspace, format_or(OutputFormat::kYaml));
   if (command == "explain") return run_explain(arguments.workspace, arguments.path, format_or(OutputFormat::kText));
   if (command == "validate") return run_validate(arguments.workspace);
+  if (command == "topology") return run_topology(arguments.topology, format_or(OutputFormat::kText));
   if (command == "version") return run_version(format_or(OutputFormat::kText));
   return run_completion(arguments.shell);
 }
 
 /// What is wrong with the options although each was parsed; "" when all is well.
-std::string contradiction(const Arguments& arguments) {
+std::string contradiction(const std::string& command, const Arguments& arguments) {
+  if (command == "topology" && arguments.topology.pod.empty() == arguments.topology.from.empty())
+    return "topology needs either a POD or --from FILE";
   if (const auto fault = path_option_fault(arguments.path)) {
     return "--path " + arguments.path + ": at character " + std::to_string(fault->position) + ": " + fault->message;
   }
@@ -208,7 +241,7 @@ Outcome run(std::vector<std::string> arguments) {
     return misuse(unexpected.empty() ? error.what() : unexpected, chosen_command(*app));
   }
   const std::string command = chosen_command(*app);
-  if (const std::string fault = contradiction(parsed); !fault.empty()) return misuse(fault, command);
+  if (const std::string fault = contradiction(command, parsed); !fault.empty()) return misuse(fault, command);
   return dispatch(command, parsed);
 }
 
