@@ -48,14 +48,14 @@ bool FieldMask::keeps(const std::vector<std::string>& path) const {
 std::optional<Json> FieldMask::parse(std::string_view text, std::size_t depth) const {
   std::vector<std::string> path;  // of the member that is being decoded, as far as the mask looks
   const Json::parser_callback_t keep = [&](int level, Json::parse_event_t event, Json& key) {
-    if (event != Json::parse_event_t::key) return true;
-    // The parser counts the containers around a key, lists too: in a list's item, `path` has an empty name for the
-    // list.
-    const auto members = static_cast<std::size_t>(level) - depth;
-    if (static_cast<std::size_t>(level) <= depth || members > longest_) return true;
-    path.resize(members);
-    path.back() = key.get_ref<const std::string&>();
-    return keeps(path);
+    // The parser counts the containers around a key or a list, lists too: below one, `path` has an empty name for it.
+    const bool list = event == Json::parse_event_t::array_start;
+    if (!list && event != Json::parse_event_t::key) return true;
+    const std::size_t around = static_cast<std::size_t>(level) + (list ? 1 : 0);
+    if (around <= depth || around - depth > longest_) return true;
+    path.resize(around - depth);
+    path.back() = list ? std::string() : key.get_ref<const std::string&>();
+    return list || keeps(path);
   };
   Json value = mode_ == Mode::kAll ? Json::parse(text.begin(), text.end(), nullptr, false)
                                    : Json::parse(text.begin(), text.end(), keep, false);

@@ -22,7 +22,8 @@ class FieldMask {
   [[nodiscard]] static FieldMask only(std::vector<std::string> paths);
 
   /// Parses JSON text in which objects lie `depth` containers deep (0: the text is the object); what lies above is
-  /// kept. Nothing when it is no JSON.
+  /// kept. A list is a member without a name, and what lies deeper than the longest path goes with what is around it.
+  /// Nothing when it is no JSON.
   [[nodiscard]] std::optional<Json> parse(std::string_view text, std::size_t depth) const;
 
  private:
