@@ -93,6 +93,12 @@ TEST(ObjectPath, SaysWhereATextIsNone) {
   }
 }
 
+// Found by object_path_fuzz.
+TEST(ObjectPath, HasNothingUnderAPointerThatIsNone) {
+  EXPECT_TRUE(path_is_under("['a~']", "/a~0", "/a~0"));
+  EXPECT_FALSE(path_is_under("['a~']", "/a~0", "/a~"));
+}
+
 TEST(Explanations, AreFoundByAnyWayToWriteAPath) {
   const Explanations explanations = recorded();
   for (const char* path :

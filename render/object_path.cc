@@ -187,6 +187,7 @@ std::optional<PathFault> path_fault(std::string_view wanted) {
 bool path_is_under(std::string_view path, std::string_view pointer, std::string_view wanted) {
   const std::vector<std::string> tokens = pointer_tokens(pointer);
   if (wanted.starts_with('/')) {
+    if (pointer_fault(wanted)) return false;
     const std::vector<std::string> prefix = pointer_tokens(wanted);
     return prefix.size() <= tokens.size() && std::ranges::equal(prefix, tokens | std::views::take(prefix.size()));
   }
