@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/utf8.h"
 #include "base/yaml_reader.h"
 #include "operator/client/base64.h"
 #include "operator/client/file_watch.h"
@@ -242,6 +243,11 @@ ClientConfig make_config(const std::vector<KubeconfigFile>& files, std::string_v
   return config;
 }
 
+/// Messages quote names from the file, which may hold line breaks and escape sequences.
+ConfigError one_line(const std::string& message) {
+  return {.message = escape_for_terminal(message)};
+}
+
 }  // namespace
 
 std::expected<ClientConfig, ConfigError> parse_kubeconfig(const std::vector<KubeconfigFile>& files,
@@ -249,11 +255,11 @@ std::expected<ClientConfig, ConfigError> parse_kubeconfig(const std::vector<Kube
   try {
     return make_config(files, context);
   } catch (const Fault& fault) {
-    return std::unexpected(ConfigError{fault.message});
+    return std::unexpected(one_line(fault.message));
   } catch (const Json::exception& e) {
-    return std::unexpected(ConfigError{paths_of(files) + ": " + e.what()});
+    return std::unexpected(one_line(paths_of(files) + ": " + e.what()));
   } catch (const std::filesystem::filesystem_error& e) {
-    return std::unexpected(ConfigError{paths_of(files) + ": " + e.what()});
+    return std::unexpected(one_line(paths_of(files) + ": " + e.what()));
   }
 }
 

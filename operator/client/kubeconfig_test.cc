@@ -195,6 +195,13 @@ TEST(Kubeconfig, FilesOfAListMayBeMissingButNotAll) {
   EXPECT_FALSE(read_kubeconfig_files(""));
 }
 
+// Found by kubeconfig_fuzz.
+TEST(Kubeconfig, TellsOnOneLineWhatIsWrongWithANameOfSeveral) {
+  const auto config = parse("current-context: \"a\\nb\\e[31m\"");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message, "/home/me/.kube/config: there is no context 'a\\nb\\x1B[31m'; there are none");
+}
+
 TEST(Kubeconfig, NamesAFileThatCannotBeRead) {
   const TemporaryFolder folder;
   const auto of_folder = read_kubeconfig_files(folder.path());
