@@ -63,6 +63,12 @@ std::vector<client::ObjectRef> owner_of_pod(const Json& pod) {
   return {{metadata->value("namespace", ""), name->get<std::string>()}};
 }
 
+const runtime::Lister& Caches::of(const client::Resource& child) const {
+  const auto found = std::ranges::find(children, child, &std::pair<client::Resource, runtime::Lister>::first);
+  if (found == children.end()) throw std::logic_error("no cache holds children of kind " + child.kind);
+  return found->second;
+}
+
 const Json* Observed::status() const {
   const auto found = object->find("status");
   return found == object->end() ? nullptr : &*found;
@@ -92,14 +98,15 @@ std::expected<std::optional<crd::InferenceProfile>, render::Refusal> choose_prof
 }
 
 std::optional<Observed> gather(const Caches& caches, OwnWrites& own, const client::ObjectRef& ref) {
-  // Each version is read before what it speaks of, which can then only be newer.
-  const std::uint64_t seen = caches.deployments.version();
+  // Each version, and what we have written beyond it, is read before the cache, which can then only be newer: what is
+  // forgotten in between because the cache has come to show it is found there.
+  std::vector<Object> unseen = own.unseen(ref, client::resources::kInferenceDeployment, caches.deployments.version());
   Object object = caches.deployments.get(ref);
   if (object == nullptr || (*object)["metadata"].contains("deletionTimestamp")) {
     own.forget(ref);
     return std::nullopt;
   }
-  for (Object& written : own.unseen(ref, client::resources::kInferenceDeployment, seen)) {
+  for (Object& written : unseen) {
     if (runtime::uid_of(*written) == runtime::uid_of(*object) && is_newer(*written, *object))
       object = std::move(written);
   }
@@ -116,9 +123,9 @@ std::optional<Observed> gather(const Caches& caches, OwnWrites& own, const clien
   }
   const std::string uid = (*object)["metadata"].value("uid", "");
   for (const auto& [resource, lister] : caches.children) {
-    const std::uint64_t children_seen = lister.version();
+    std::vector<Object> written = own.unseen(ref, resource, lister.version());
     std::vector<Object> cached = lister.by_index(runtime::index_by_owner_uid().name, uid);
-    for (Object& child : with_unseen(std::move(cached), own.unseen(ref, resource, children_seen), uid))
+    for (Object& child : with_unseen(std::move(cached), std::move(written), uid))
       observed.children.push_back({resource, std::move(child)});
   }
   observed.pods = caches.pods.by_index(kPodOwnerIndex, ref.to_string());

@@ -22,6 +22,9 @@ struct Caches {
   runtime::Lister profiles;
   std::vector<std::pair<client::Resource, runtime::Lister>> children;  // one for each of child_kinds()
   runtime::Lister pods;                                                // index kPodOwnerIndex
+
+  /// That of a kind of child_kinds().
+  [[nodiscard]] const runtime::Lister& of(const client::Resource& child) const;
 };
 
 /// Index of pods by `namespace/name` of the InferenceDeployment in their label: pods are owned by ReplicaSets and

@@ -106,7 +106,9 @@ TEST(Gather, SeesWhatWeHaveWrittenBeforeTheCachesDo) {
   FakeClock clock;
   OwnWrites own(clock);
   const auto wrote = [&](const client::Resource& resource, Json written) {
-    own.note({"llm", "m"}, resource, std::make_shared<const Json>(std::move(written)));
+    const bool is_child = resource == client::resources::kService;
+    own.note({"llm", "m"}, resource, std::make_shared<const Json>(std::move(written)),
+             is_child ? services.lister() : deployments.lister());
   };
   model["metadata"]["resourceVersion"] = "8";
   model["status"]["replicas"] = 1;

@@ -93,6 +93,11 @@ InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, clie
       missing_rights_(clock),
       facts_(api, clock) {}
 
+void InferenceDeploymentReconciler::see(const runtime::Change& change) {
+  spec_changes_.see(change);
+  own_writes_.see(client::resources::kInferenceDeployment, change);
+}
+
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
                                                                                std::stop_token stop) {
   auto outcome = work(request, stop);
@@ -141,7 +146,8 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   // From here on everything is decided; what follows only carries it out and tells.
   const std::string uid = (*observed->object)["metadata"].value("uid", "");
   Applied applied = apply(api_, plan, uid, request.id, stop);
-  for (const LiveChild& child : applied.written) own_writes_.note(request.ref, child.resource, child.object);
+  for (const LiveChild& child : applied.written)
+    own_writes_.note(request.ref, child.resource, child.object, caches_.of(child.resource));
   if (stop.stop_requested() || is_ending(applied)) return Result::await_change();
   be_patient(*observed, request.ref, applied.failures);
   const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
@@ -204,7 +210,8 @@ std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(
   const auto ref = runtime::ref_of(*observed.object);
   told_at_.with([&](auto& told_at) { told_at[ref] = clock_.now(); });
   if (written) {
-    own_writes_.note(ref, client::resources::kInferenceDeployment, std::make_shared<const Json>(std::move(*written)));
+    own_writes_.note(ref, client::resources::kInferenceDeployment, std::make_shared<const Json>(std::move(*written)),
+                     caches_.deployments);
     return {};
   }
   if (written.error().is_not_found()) return {};

@@ -26,7 +26,9 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
                                 runtime::Metrics& metrics, const render::TemplateSet& templates, Clock& clock);
 
   /// Each change of an InferenceDeployment, before its key is enqueued: from here on its spec waits.
-  void see(const runtime::Change& change) { spec_changes_.see(change); }
+  void see(const runtime::Change& change);
+  /// Each change of a child.
+  void see_child(const client::Resource& resource, const runtime::Change& change) { own_writes_.see(resource, change); }
 
   [[nodiscard]] std::expected<runtime::Result, runtime::ReconcileError> reconcile(const runtime::Request& request,
                                                                                   std::stop_token stop) override;

@@ -25,22 +25,26 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   runtime::Informer& pods = manager.watch(kPod, our_pods, {index_pods()});
   Caches caches{
       .deployments = deployments.lister(), .profiles = profiles.lister(), .children = {}, .pods = pods.lister()};
-  std::vector<runtime::Informer*> children;
+  std::vector<std::pair<client::Resource, runtime::Informer*>> children;
   for (const auto& kind : child_kinds()) {
-    children.push_back(&manager.watch(kind, ours, {runtime::index_by_owner_uid()}));
-    caches.children.emplace_back(kind, children.back()->lister());
+    runtime::Informer& informer = manager.watch(kind, ours, {runtime::index_by_owner_uid()});
+    children.emplace_back(kind, &informer);
+    caches.children.emplace_back(kind, informer.lister());
   }
 
   auto reconciler = std::make_unique<InferenceDeploymentReconciler>(
       caches, surroundings.api, surroundings.recorder, surroundings.metrics, templates, surroundings.clock);
   // Before the queue's own handler: a worker may be quicker than the next handler.
   deployments.on_change([&seen = *reconciler](const runtime::Change& change) { seen.see(change); });
+  for (const auto& [kind, child] : children) {
+    child->on_change([&seen = *reconciler, kind](const runtime::Change& change) { seen.see_child(kind, change); });
+  }
   runtime::WorkQueue& queue =
       manager.add_controller({.name = "inferencedeployment", .workers = workers}, std::move(reconciler)).queue();
 
   // Our own status writes come back as changes without a new generation: nothing to do.
   deployments.on_change(runtime::enqueue_object(queue, runtime::spec_or_metadata_changed));
-  for (runtime::Informer* child : children)
+  for (const auto& [kind, child] : children)
     child->on_change(runtime::enqueue_owner(queue, crd::kGroup, crd::kInferenceDeploymentKind));
   pods.on_change(runtime::enqueue_mapped(queue, owner_of_pod));
   // A profile may concern any object: which one, the reconcile finds out.

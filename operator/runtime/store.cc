@@ -10,7 +10,7 @@
 namespace inference::runtime {
 namespace {
 
-using Objects = std::map<client::ObjectRef, PackedObject>;
+using Objects = std::map<client::ObjectRef, StoredObject>;
 using Entry = Objects::value_type;
 
 struct ByRef {
@@ -35,17 +35,15 @@ struct StoreContents {
 
   explicit StoreContents(std::vector<Index> from) : indexes(std::move(from)), indexed(indexes.size()) {}
 
-  /// `object` is the entry's, unpacked; the same for `forget`.
-  static void insert(const std::vector<Index>& indexes, std::vector<IndexedEntries>& indexed, const Entry& entry,
-                     const Json& object) {
-    for (std::size_t i = 0; i < indexes.size(); ++i) {
-      for (std::string& key : indexes[i].keys(object)) indexed[i][std::move(key)].insert(&entry);
+  static void insert(std::vector<IndexedEntries>& indexed, const Entry& entry) {
+    for (std::size_t i = 0; i < indexed.size(); ++i) {
+      for (const std::string& key : entry.second.keys[i]) indexed[i][key].insert(&entry);
     }
   }
 
-  void forget(const Entry& entry, const Json& object) {
-    for (std::size_t i = 0; i < indexes.size(); ++i) {
-      for (const std::string& key : indexes[i].keys(object)) {
+  void forget(const Entry& entry) {
+    for (std::size_t i = 0; i < indexed.size(); ++i) {
+      for (const std::string& key : entry.second.keys[i]) {
         const auto found = indexed[i].find(key);
         if (found == indexed[i].end()) continue;  // the function named this key twice
         found->second.erase(&entry);
@@ -79,9 +77,15 @@ Object Lister::get(const client::ObjectRef& ref) const {
   std::unique_lock lock(contents_->mutex);
   const auto found = contents_->objects.find(ref);
   if (found == contents_->objects.end()) return nullptr;
-  const PackedObject packed = found->second;
+  const PackedObject packed = found->second.packed;
   lock.unlock();
   return packed.unpack();
+}
+
+std::string Lister::version_of(const client::ObjectRef& ref) const {
+  const std::scoped_lock lock(contents_->mutex);
+  const auto found = contents_->objects.find(ref);
+  return found == contents_->objects.end() ? std::string() : found->second.packed.resource_version();
 }
 
 std::vector<client::ObjectRef> Lister::refs() const {
@@ -97,7 +101,7 @@ std::vector<Object> Lister::list() const {
   {
     const std::scoped_lock lock(contents_->mutex);
     packed.reserve(contents_->objects.size());
-    for (const auto& [ref, object] : contents_->objects) packed.push_back(object);
+    for (const auto& [ref, object] : contents_->objects) packed.push_back(object.packed);
   }
   return unpack(packed);
 }
@@ -109,7 +113,7 @@ std::vector<Object> Lister::by_index(std::string_view index, std::string_view ke
     const std::scoped_lock lock(contents_->mutex);
     const auto found = contents_->indexed[i].find(key);
     if (found == contents_->indexed[i].end()) break;
-    for (const Entry* entry : found->second) packed.push_back(entry->second);
+    for (const Entry* entry : found->second) packed.push_back(entry->second.packed);
     break;
   }
   return unpack(packed);
@@ -130,17 +134,19 @@ void StoreWriter::begin_snapshot() {
   snapshot_.clear();
 }
 
+StoredObject StoreWriter::rest(const Json& object) {
+  StoredObject stored{.packed = packer_.pack(object), .keys = {}};
+  for (const Index& index : contents_->indexes) stored.keys.push_back(index.keys(object));
+  return stored;
+}
+
 void StoreWriter::add_to_snapshot(const Json& object) {
-  snapshot_.insert_or_assign(ref_of(object), packer_.pack(object));
+  snapshot_.insert_or_assign(ref_of(object), rest(object));
 }
 
 void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_change) {
   std::vector<IndexedEntries> indexed(contents_->indexes.size());
-  if (!contents_->indexes.empty()) {
-    for (const Entry& entry : snapshot_) {
-      StoreContents::insert(contents_->indexes, indexed, entry, *entry.second.unpack());
-    }
-  }
+  for (const Entry& entry : snapshot_) StoreContents::insert(indexed, entry);
   Objects old = std::exchange(snapshot_, {});
   {
     const std::scoped_lock lock(contents_->mutex);
@@ -151,28 +157,28 @@ void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_c
   for (const auto& [ref, object] : contents_->objects) {
     const auto before = old.find(ref);
     if (before == old.end()) {
-      on_change({.ref = ref, .before = nullptr, .after = object.unpack()});
+      on_change({.ref = ref, .before = nullptr, .after = object.packed.unpack()});
       continue;
     }
-    if (before->second.resource_version() != object.resource_version()) {
-      on_change({.ref = ref, .before = before->second.unpack(), .after = object.unpack()});
+    if (before->second.packed.resource_version() != object.packed.resource_version()) {
+      on_change({.ref = ref, .before = before->second.packed.unpack(), .after = object.packed.unpack()});
     }
     old.erase(before);
   }
-  for (const auto& [ref, object] : old) on_change({.ref = ref, .before = object.unpack(), .after = nullptr});
+  for (const auto& [ref, object] : old) on_change({.ref = ref, .before = object.packed.unpack(), .after = nullptr});
 }
 
 Change StoreWriter::apply(Json object) {
   Change change{.ref = ref_of(object), .before = nullptr, .after = std::make_shared<const Json>(std::move(object))};
-  PackedObject packed = packer_.pack(*change.after);
+  StoredObject stored = rest(*change.after);
   const std::scoped_lock lock(contents_->mutex);
-  const auto [entry, is_new] = contents_->objects.try_emplace(change.ref, packed);
+  const auto [entry, is_new] = contents_->objects.try_emplace(change.ref);
   if (!is_new) {
-    change.before = entry->second.unpack();
-    contents_->forget(*entry, *change.before);
-    entry->second = std::move(packed);
+    change.before = entry->second.packed.unpack();
+    contents_->forget(*entry);
   }
-  StoreContents::insert(contents_->indexes, contents_->indexed, *entry, *change.after);
+  entry->second = std::move(stored);
+  StoreContents::insert(contents_->indexed, *entry);
   return change;
 }
 
@@ -181,8 +187,8 @@ Change StoreWriter::remove(const client::ObjectRef& ref) {
   const std::scoped_lock lock(contents_->mutex);
   const auto entry = contents_->objects.find(ref);
   if (entry == contents_->objects.end()) return change;
-  change.before = entry->second.unpack();
-  contents_->forget(*entry, *change.before);
+  change.before = entry->second.packed.unpack();
+  contents_->forget(*entry);
   contents_->objects.erase(entry);
   return change;
 }

@@ -32,6 +32,12 @@ struct Index {
 /// The uids of all owners: lists the children of an object by `by_index("owner", uid)`.
 [[nodiscard]] Index index_by_owner_uid();
 
+/// An object as a store holds it.
+struct StoredObject {
+  PackedObject packed;
+  std::vector<std::vector<std::string>> keys;  // parallel to the store's indexes: where to find it in them
+};
+
 struct StoreContents;
 
 /// A cheap read handle on the objects of one kind. Objects are immutable snapshots: what was returned stays as it was.
@@ -41,6 +47,8 @@ class Lister {
  public:
   /// Null when there is no such object.
   [[nodiscard]] Object get(const client::ObjectRef& ref) const;
+  /// The resourceVersion of one object, without unpacking it; empty when there is no such object.
+  [[nodiscard]] std::string version_of(const client::ObjectRef& ref) const;
   /// Whose objects there are, ordered by namespace and name.
   [[nodiscard]] std::vector<client::ObjectRef> refs() const;
   /// All objects in that order.
@@ -81,8 +89,10 @@ class StoreWriter {
   void advance(std::string_view resource_version);
 
  private:
+  [[nodiscard]] StoredObject rest(const Json& object);
+
   std::shared_ptr<StoreContents> contents_;
-  std::map<client::ObjectRef, PackedObject> snapshot_;
+  std::map<client::ObjectRef, StoredObject> snapshot_;
   ObjectPacker packer_;
 };
 
