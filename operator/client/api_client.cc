@@ -153,10 +153,11 @@ class WatchSink final : public ResponseSink {
   HttpEnd end_;
 };
 
-std::expected<Json, ApiError> parse_object(const std::string& body) {
-  Json object = Json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return std::unexpected(malformed("the answer is no JSON object"));
-  return object;
+/// Of what comes back from a write: the fields' managers are often half of it, and who has just written does not ask
+/// for them.
+const FieldMask& written_fields() {
+  static const FieldMask mask = FieldMask::without({"metadata.managedFields"});
+  return mask;
 }
 
 std::string take_string(const Json& object, const char* key) {
@@ -284,10 +285,12 @@ std::expected<std::string, ApiError> ApiClient::call(const std::expected<ApiRequ
 }
 
 std::expected<Json, ApiError> ApiClient::call_json(const std::expected<ApiRequest, ApiError>& request,
-                                                   const std::stop_token& stop) {
-  auto body = call(request, stop);
-  if (!body) return std::unexpected(std::move(body.error()));
-  return parse_object(*body);
+                                                   const std::stop_token& stop, const FieldMask& mask) {
+  const auto body = call(request, stop);
+  if (!body) return std::unexpected(body.error());
+  auto object = mask.parse(*body, 0);
+  if (!object || !object->is_object()) return std::unexpected(malformed("the answer is no JSON object"));
+  return *std::move(object);
 }
 
 std::expected<Json, ApiError> ApiClient::get(const Resource& resource, const ObjectRef& ref, std::stop_token stop) {
@@ -326,17 +329,17 @@ std::expected<WatchEnd, ApiError> ApiClient::watch(const Resource& resource, con
 
 std::expected<Json, ApiError> ApiClient::create(const Resource& resource, const Json& object,
                                                 const WriteOptions& options, std::stop_token stop) {
-  return call_json(make_create(resource, object, options), stop);
+  return call_json(make_create(resource, object, options), stop, written_fields());
 }
 
 std::expected<Json, ApiError> ApiClient::apply(const Resource& resource, const Json& object,
                                                const ApplyOptions& options, std::stop_token stop) {
-  return call_json(make_apply(resource, object, options), stop);
+  return call_json(make_apply(resource, object, options), stop, written_fields());
 }
 
 std::expected<Json, ApiError> ApiClient::apply_status(const Resource& resource, const Json& object,
                                                       std::stop_token stop) {
-  return call_json(make_apply(resource, object, {.force = Force::kYes}, "status"), stop);
+  return call_json(make_apply(resource, object, {.force = Force::kYes}, "status"), stop, written_fields());
 }
 
 std::expected<void, ApiError> ApiClient::remove(const Resource& resource, const ObjectRef& ref,

@@ -142,6 +142,8 @@ class ApiClient {
                                                         const std::function<void(WatchEvent)>& on_event,
                                                         std::stop_token stop);
 
+  /// Writes answer with the object as it is stored now, without metadata.managedFields.
+  ///
   /// POST. With `metadata.generateName` this may create a second object when the answer to the first was lost; it is
   /// never sent twice by us.
   [[nodiscard]] std::expected<Json, ApiError> create(const Resource& resource, const Json& object,
@@ -170,7 +172,7 @@ class ApiClient {
   [[nodiscard]] std::expected<std::string, ApiError> call(const std::expected<ApiRequest, ApiError>& request,
                                                           const std::stop_token& stop);
   [[nodiscard]] std::expected<Json, ApiError> call_json(const std::expected<ApiRequest, ApiError>& request,
-                                                        const std::stop_token& stop);
+                                                        const std::stop_token& stop, const FieldMask& mask = {});
 
   std::unique_ptr<HttpTransport> transport_;
   std::shared_ptr<Credentials> credentials_;

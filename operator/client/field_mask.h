@@ -27,6 +27,7 @@ class FieldMask {
   [[nodiscard]] std::optional<Json> parse(std::string_view text, std::size_t depth) const;
 
  private:
+  class Builder;
   enum class Mode { kAll, kWithout, kOnly };
   FieldMask(Mode mode, const std::vector<std::string>& paths);
   [[nodiscard]] bool keeps(const std::vector<std::string>& path) const;

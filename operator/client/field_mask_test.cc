@@ -62,6 +62,27 @@ TEST(FieldMask, TakesAListForNoMemberThatCameBefore) {
   EXPECT_EQ(mask.parse(event.dump(), 1), left);
 }
 
+TEST(FieldMask, BuildsWhatThePlainParserBuilds) {
+  for (const char* text : {"1", "-1", "1.5", "1e400", "null", "\"\"", "[]", "{}", "[[],{}]",
+                           R"({"a":1,"a":{"b":[{}]}})", R"([1,[2,{"a":[3]},"x"],{"b":null,"c":[true,false]}])",
+                           R"("\u00e9\ud83d\ude00")", "[1,]", "{\"a\"}", "1 2", "nul", "\"\xff\""}) {
+    const Json plain = Json::parse(text, nullptr, false);
+    for (const auto& mask : {FieldMask(), FieldMask::without({"none"})}) {
+      const auto built = mask.parse(text, 0);
+      EXPECT_EQ(built.has_value(), !plain.is_discarded()) << text;
+      if (built) {
+        EXPECT_EQ(*built, plain) << text;
+      }
+    }
+  }
+}
+
+TEST(FieldMask, LeavesOutWholeContainersAndScalars) {
+  const auto mask = FieldMask::without({"a", "b", "c.d"});
+  EXPECT_EQ(mask.parse(R"({"a":[[{"x":{}}],1],"b":2,"c":{"d":{"e":[{}]},"f":[{"d":3}]},"g":{"a":4}})", 0),
+            Json::parse(R"({"c":{"f":[{"d":3}]},"g":{"a":4}})"));
+}
+
 TEST(FieldMask, TellsWhatIsNoJson) {
   EXPECT_FALSE(FieldMask::only({"spec"}).parse("{\"spec\": ", 0).has_value());
   EXPECT_FALSE(FieldMask().parse("", 0).has_value());
