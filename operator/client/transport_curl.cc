@@ -2,11 +2,20 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -20,8 +29,23 @@ namespace inference::client {
 
 namespace {
 
-// Nothing depends on it while the process has file descriptors to spare: whatever there is to do wakes the loop.
-constexpr int kLongestPollMilliseconds = 1'000;
+// Nothing depends on it: whatever there is to do wakes the loop.
+constexpr std::chrono::milliseconds kLongestWait{1'000};
+
+/// A file descriptor of the kernel's, closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {
+    if (number_ < 0) throw std::system_error(errno, std::generic_category(), "no file descriptor for HTTP");
+  }
+  ~Descriptor() { ::close(number_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
 
 /// The only user of one pool of connections: a thread on which libcurl runs. Thread-safe. It must not be destroyed by
 /// its own thread.
@@ -29,11 +53,17 @@ class CurlLoop {
  public:
   explicit CurlLoop(CurlPool pool) : pool_(std::move(pool)), multi_(curl_multi_init()) {
     if (!multi_) throw std::bad_alloc();
+    epoll_event event{.events = EPOLLIN, .data = {.fd = wake_.number()}};
+    ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, wake_.number(), &event);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &CurlLoop::watch_socket);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &CurlLoop::set_timer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
   ~CurlLoop() {
     thread_.request_stop();
-    curl_multi_wakeup(multi_.get());
+    wake();
   }
 
   enum class Order { kStart, kResume, kCancel };
@@ -43,30 +73,62 @@ class CurlLoop {
       orders_.emplace_back(order, std::move(transfer));
       if (orders_.size() > 1) return;  // the first has woken it
     }
-    curl_multi_wakeup(multi_.get());
+    wake();
   }
 
   /// Its options never change; its sockets are the loop's.
   CurlPool& pool() { return pool_; }
 
  private:
+  using SteadyClock = std::chrono::steady_clock;
+  static int watch_socket(CURL* easy, curl_socket_t socket, int what, void* loop, void* watched);
+  static int set_timer(CURLM* multi, long milliseconds, void* loop);
+  void wake() { (void)::eventfd_write(wake_.number(), 1); }
   void run(const std::stop_token& stop);
+  void wait_and_perform();
+  void tell_senders();
   void obey(Order order, const std::shared_ptr<CurlTransfer>& transfer);
   void finish(CurlTransfer& transfer, CURLcode code);
 
   std::mutex mutex_;
   std::vector<std::pair<Order, std::shared_ptr<CurlTransfer>>> orders_;  // guarded by mutex_
   CurlPool pool_;
+  const Descriptor epoll_{::epoll_create1(EPOLL_CLOEXEC)};
+  const Descriptor wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::optional<SteadyClock::time_point> timer_;  // the thread's: when libcurl wants to be called, whatever comes
   const std::unique_ptr<CURLM, CurlTransfer::Deleter<curl_multi_cleanup>> multi_;
   std::set<std::shared_ptr<CurlTransfer>> running_;  // the thread's
   std::jthread thread_;                              // last: it uses the others
 };
+
+/// libcurl says which sockets it waits for, and is then called for those alone on which something happens: most
+/// transfers are watches that are silent for minutes.
+int CurlLoop::watch_socket(CURL* /*easy*/, curl_socket_t socket, int what, void* loop, void* /*watched*/) {
+  const int epoll = static_cast<CurlLoop*>(loop)->epoll_.number();
+  if (what == CURL_POLL_REMOVE) {
+    ::epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nullptr);  // fails when it is closed already, which removes it too
+    return 0;
+  }
+  epoll_event event{.events = 0, .data = {.fd = socket}};
+  if (what != CURL_POLL_OUT) event.events |= EPOLLIN;
+  if (what != CURL_POLL_IN) event.events |= EPOLLOUT;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0) return 0;
+  return errno == EEXIST && ::epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0 ? 0 : -1;
+}
+
+int CurlLoop::set_timer(CURLM* /*multi*/, long milliseconds, void* loop) {
+  auto& timer = static_cast<CurlLoop*>(loop)->timer_;
+  timer.reset();
+  if (milliseconds >= 0) timer = SteadyClock::now() + std::chrono::milliseconds{milliseconds};
+  return 0;
+}
 
 void CurlLoop::run(const std::stop_token& stop) {
   // Signals are for the threads that expect them; and a write to a connection that has gone must not raise SIGPIPE.
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  ::pthread_setname_np(::pthread_self(), "http");
 
   std::vector<std::pair<Order, std::shared_ptr<CurlTransfer>>> orders;
   while (!stop.stop_requested()) {
@@ -76,21 +138,55 @@ void CurlLoop::run(const std::stop_token& stop) {
     }
     for (const auto& [order, transfer] : orders) obey(order, transfer);
     orders.clear();
-    int count = 0;
-    curl_multi_perform(multi_.get(), &count);
-    // A whole answer that came at once is announced by its end.
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &count)) {
-      CurlTransfer* transfer = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      finish(*transfer, message->data.result);
-    }
-    for (const auto& transfer : running_) {
-      if (std::exchange(transfer->has_news, false)) transfer->exchange.announce();
-    }
-    curl_multi_poll(multi_.get(), nullptr, 0, kLongestPollMilliseconds, nullptr);
+    tell_senders();
+    wait_and_perform();
+    tell_senders();
   }
   for (const auto& transfer : running_) curl_multi_remove_handle(multi_.get(), transfer->easy.get());
   running_.clear();
+}
+
+void CurlLoop::wait_and_perform() {
+  std::chrono::milliseconds wait = kLongestWait;
+  if (timer_) {
+    // Rounded up: a millisecond early would only be a turn in vain.
+    wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*timer_ - SteadyClock::now()),
+                      std::chrono::milliseconds{0}, kLongestWait);
+  }
+  std::array<epoll_event, 32> events{};
+  const int count =
+      ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), static_cast<int>(wait.count()));
+  int running = 0;
+  if (timer_ && *timer_ <= SteadyClock::now()) {
+    timer_.reset();  // libcurl sets it anew if it wants
+    curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events.at(static_cast<std::size_t>(i));
+    if (event.data.fd == wake_.number()) {
+      eventfd_t times = 0;
+      (void)::eventfd_read(wake_.number(), &times);
+      continue;
+    }
+    int mask = 0;
+    if ((event.events & EPOLLIN) != 0) mask |= CURL_CSELECT_IN;
+    if ((event.events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
+    if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
+    curl_multi_socket_action(multi_.get(), event.data.fd, mask, &running);
+  }
+}
+
+void CurlLoop::tell_senders() {
+  // A whole answer that came at once is announced by its end.
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+    CurlTransfer* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    finish(*transfer, message->data.result);
+  }
+  for (const auto& transfer : running_) {
+    if (std::exchange(transfer->has_news, false)) transfer->exchange.announce();
+  }
 }
 
 void CurlLoop::obey(Order order, const std::shared_ptr<CurlTransfer>& transfer) {
