@@ -1,4 +1,4 @@
-# What every target shares: warnings, sanitizers, ccache, one precompiled header, and the two functions that declare targets.
+# What every target shares: warnings, sanitizers, ccache, one precompiled header, and the functions that declare targets.
 
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
@@ -20,6 +20,8 @@ if(CCACHE_PROGRAM)
 endif()
 
 set(INFERENCE_SANITIZE "" CACHE STRING "value of -fsanitize=, empty for none")
+option(INFERENCE_FUZZ "declare the fuzz targets, which need libFuzzer" OFF)
+add_custom_target(fuzzers COMMENT "all fuzz targets")
 
 add_library(inference_options INTERFACE)
 target_include_directories(inference_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -68,4 +70,28 @@ function(inference_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1500
                        ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
+endfunction()
+
+# inference_fuzzer(x_fuzz SOURCES x_fuzz.cc … DEPS inference_base … [SEEDS pattern …])
+# Starts from corpus/x and from the project's files that match a pattern; `./dev test --only fuzz` runs it. Outside the preset `fuzz` there is no
+# such target.
+function(inference_fuzzer name)
+  if(NOT INFERENCE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;SEEDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inference_options nlohmann_json::nlohmann_json ${ARG_DEPS} -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_dependencies(fuzzers ${name})
+  string(REGEX REPLACE "_fuzz$" "" corpus ${name})
+  set(seeds "")
+  if(ARG_SEEDS)
+    list(TRANSFORM ARG_SEEDS PREPEND ${CMAKE_SOURCE_DIR}/)
+    file(GLOB seeds CONFIGURE_DEPENDS ${ARG_SEEDS})
+    list(JOIN seeds "," seeds)
+    string(PREPEND seeds "-seed_inputs=")
+  endif()
+  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/cmake/fuzz.sh $<TARGET_FILE:${name}> ${CMAKE_SOURCE_DIR}/corpus/${corpus} ${seeds})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 0)
 endfunction()

@@ -40,8 +40,7 @@ class Builder {
   Builder(std::string_view file, std::string_view text, const YamlNode& root, std::vector<TemplateFault>& faults)
       : file_(file), text_(text), comments_(scan_why_comments(text, root)), faults_(faults) {
     for (const auto& [line, message] : comments_.faults) fault(line, message);
-    std::size_t line = 0;
-    for (std::size_t begin = 0; begin < text.size(); ++line) {
+    for (std::size_t begin = 0; begin < text.size();) {
       line_starts_.push_back(begin);
       begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
     }
