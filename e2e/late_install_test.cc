@@ -51,8 +51,8 @@ TEST(LateInstall, LeaderWorkerSetIsTakenUpWhenItAppearsAndAGroupWithoutAGangSays
   bare.install_leader_worker_set();
   EXPECT_TRUE(eventually([&] { return condition(object(), "Ready") == "True/AllReplicasReady"; }))
       << object().dump(1) << process.log();
-  EXPECT_EQ(object()["status"]["resolved"]["gang"], "None");
-  EXPECT_NE(condition_message(object(), "Resolved").find("NotAGang"), std::string::npos)
+  EXPECT_EQ(object()["status"]["resolved"]["gang"], "Gates");
+  EXPECT_NE(condition_message(object(), "Resolved").find("BestEffortGang"), std::string::npos)
       << condition_message(object(), "Resolved");
   // The watch began when the kind appeared: a change of the new kind is noticed.
   cluster.must({"scale", "leaderworkerset", "m", "--replicas=0"});

@@ -10,6 +10,7 @@
 #include "crd/decode.h"
 #include "operator/client/resource.h"
 #include "operator/runtime/store.h"
+#include "reconcilers/gates/board.h"
 #include "reconcilers/own_writes.h"
 #include "render/render.h"
 
@@ -22,6 +23,7 @@ struct Caches {
   runtime::Lister profiles;
   std::vector<std::pair<client::Resource, runtime::Lister>> children;  // one for each of child_kinds()
   runtime::Lister pods;                                                // index kPodOwnerIndex
+  std::shared_ptr<const gates::Board> gates = nullptr;                 // null: no group waits behind gates
 
   /// That of a kind of child_kinds().
   [[nodiscard]] const runtime::Lister& of(const client::Resource& child) const;
@@ -49,6 +51,7 @@ struct Observed {
   std::expected<std::optional<crd::InferenceProfile>, render::Refusal> profile;
   std::vector<LiveChild> children;  // controlled by this very object
   std::vector<Object> pods;
+  std::optional<gates::Waiting> gated = std::nullopt;  // its group that waits longest behind our scheduling gates
 
   [[nodiscard]] const Json* status() const;
 };

@@ -5,6 +5,7 @@
 #include "base/logging.h"
 #include "crd/conditions.h"
 #include "operator/client/error_class.h"
+#include "operator/client/exec_plugin.h"
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/plan.h"
@@ -75,6 +76,22 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
     return Result::requeue_after(kClusterRetry, "the cluster lacks what the spec needs");
   }
   return Result::await_change();
+}
+
+/// How long until a group has waited behind its gates for as long as a start may take; Duration::max() when none waits.
+Duration until_gated_too_long(const Observed& observed, const Plan& plan, WallTime now) {
+  if (!observed.gated || !plan.rendered) return Duration::max();
+  const auto since = client::parse_rfc3339(observed.gated->since);
+  const std::chrono::seconds limit{
+      plan.rendered->resolved.value("/startup/timeoutSeconds"_json_pointer, std::int64_t{0})};
+  return since ? *since + limit - now : Duration::max();
+}
+
+/// The outcome, looked at again after `delay` at the latest when that lies ahead.
+std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileError> outcome, Duration delay) {
+  const bool ahead = delay > Duration::zero() && delay < Duration::max();
+  if (!outcome || !ahead || (outcome->delay() && *outcome->delay() <= delay)) return outcome;
+  return Result::requeue_after(delay, "a group that waits too long is told of");
 }
 
 }  // namespace
@@ -153,6 +170,7 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
   count_applied(request.ref, generation, plan, applied);
 
+  const Duration until_too_long = until_gated_too_long(*observed, plan, clock_.wall_now());
   const Json status =
       compute_status({.generation = generation,
                       .previous = observed->status(),
@@ -161,9 +179,11 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .model_uri = observed->deployment ? observed->deployment->spec.model.uri.value_or("") : "",
                       .failures = applied.failures,
                       .workload = current_workload(*observed, plan, applied),
-                      .pods = read_pods(observed->pods)},
+                      .pods = read_pods(observed->pods),
+                      .gated = observed->gated ? std::optional(observed->gated->why) : std::nullopt,
+                      .gated_too_long = until_too_long <= Duration::zero()},
                      to_rfc3339(clock_.wall_now()));
-  const auto done = outcome(plan, applied);
+  const auto done = sooner_of(outcome(plan, applied), until_too_long);
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;

@@ -22,7 +22,10 @@ std::set<Permission> required_permissions() {
   // blockOwnerDeletion on the children's owner references (admission plugin OwnerReferencesPermissionEnforcement).
   add(kInferenceDeployment, {"update"}, "/finalizers");
   for (const auto& kind : child_kinds()) add(kind, {"get", "list", "watch", "create", "patch", "delete"});
-  add(kPod, {"list", "watch"});
+  // Groups held by our scheduling gates: their pods are released, a split group's leader is deleted, and nodes and all
+  // pods tell what is free.
+  add(kPod, {"list", "watch", "patch", "delete"});
+  add(kNode, {"list", "watch"});
   add(kMutatingAdmissionPolicy, {"get"}, {}, kGangPolicyName);
   add(kMutatingAdmissionPolicyBinding, {"get"}, {}, kGangPolicyName);
   add(kEvent, {"create", "patch"});

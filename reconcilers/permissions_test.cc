@@ -45,12 +45,15 @@ TEST(Permissions, TheElectionsRoleGrantsExactlyWhatTheCodeCallsInTheOperatorsNam
   EXPECT_EQ(list(granted("leader_election_role.yaml")), list(required_election_permissions()));
 }
 
-TEST(Permissions, NothingReadsSecretsOrTouchesPods) {
+TEST(Permissions, NothingReadsSecretsOrMakesPodsOrTouchesNodes) {
   for (const auto& permission : required_permissions()) {
     EXPECT_NE(permission.resource, "secrets");
     EXPECT_NE(permission.verb, "*");
-    const bool writes = permission.verb != "list" && permission.verb != "watch";
-    EXPECT_FALSE(permission.resource == "pods" && writes);
+    const bool reads = permission.verb == "list" || permission.verb == "watch";
+    const bool releases = permission.verb == "patch" || permission.verb == "delete";
+    EXPECT_TRUE(permission.resource != "nodes" || reads);
+    EXPECT_TRUE(permission.resource != "pods" || reads || releases);
+    EXPECT_FALSE(permission.resource.starts_with("pods/"));
   }
 }
 

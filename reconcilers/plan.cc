@@ -15,7 +15,7 @@ std::optional<crd::Gang> recorded_gang(const Observed& observed) {
   if (status == nullptr || !status->contains("/resolved/gang"_json_pointer)) return std::nullopt;
   if (status->value("/workload/kind"_json_pointer, "") != "LeaderWorkerSet") return std::nullopt;
   const Json& recorded = (*status)["resolved"]["gang"];
-  for (const auto gang : {crd::Gang::kNone, crd::Gang::kVolcano, crd::Gang::kNative}) {
+  for (const auto gang : {crd::Gang::kNone, crd::Gang::kVolcano, crd::Gang::kNative, crd::Gang::kGates}) {
     if (recorded == crd::to_string(gang)) return gang;
   }
   return std::nullopt;

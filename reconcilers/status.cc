@@ -12,6 +12,8 @@ using crd::Condition;
 using crd::Conditions;
 using Status = crd::ConditionStatus;
 
+constexpr const char* kGatedTooLong = "GatedTooLong";
+
 /// One verdict: the part of a condition that a rule decides.
 struct Verdict {
   Status status;
@@ -150,6 +152,10 @@ Verdict scheduled(const StatusInput& in) {
     const bool gpus = problem->message.find("Insufficient nvidia.com/") != std::string::npos;
     return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
             of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
+  }
+  if (in.gated) {
+    return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang",
+            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + *in.gated};
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
     return {Status::kFalse, "WaitingForGang",
@@ -302,6 +308,11 @@ std::vector<Transition> transitions(const Json* previous, const Json& current) {
   if (is_stalled == nullptr && field(is_linked, "status") == "False" &&
       field(condition_of(previous, "TopologyVerified"), "status") != "False") {
     changes.push_back({true, field(is_linked, "reason"), field(is_linked, "message")});
+  }
+  const Json* placed = condition_of(&current, "Scheduled");
+  if (field(placed, "reason") == kGatedTooLong &&
+      field(condition_of(previous, "Scheduled"), "reason") != kGatedTooLong) {
+    changes.push_back({true, kGatedTooLong, field(placed, "message")});
   }
   const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());
   for (const Json& notice : current.value("notices", Json::array())) {

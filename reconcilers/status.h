@@ -37,6 +37,8 @@ struct StatusInput {
   std::vector<ApplyFailure> failures = {};
   Workload workload = {};
   Pods pods = {};
+  std::optional<std::string> gated = std::nullopt;  // why a group of it waits behind our scheduling gates
+  bool gated_too_long = false;                      // for longer than the startup's time
 };
 
 /// The whole status of an InferenceDeployment, every condition included: one pure function of what is known, so that no

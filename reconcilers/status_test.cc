@@ -89,6 +89,21 @@ const std::vector<Phase>& phases() {
          in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "waits"}}};
        },
        {{"Scheduled", "False/WaitingForGang"}, {"Ready", "Unknown/WaitingForGang"}}},
+      {"a group behind our gates",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "is held"}}};
+         in.gated = "group m-1 needs 8 GPUs";
+       },
+       {{"Scheduled", "False/WaitingForGang"}, {"Ready", "Unknown/WaitingForGang"}}},
+      {"a group behind our gates for too long",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "is held"}}};
+         in.gated = "group m-1 needs 8 GPUs";
+         in.gated_too_long = true;
+       },
+       {{"Scheduled", "False/GatedTooLong"}, {"Ready", "Unknown/GatedTooLong"}}},
       {"no pod can be made",
        [](StatusInput& in) {
          in.workload = serving(0);
@@ -230,6 +245,20 @@ TEST(Transitions, AreToldOnceAndOnlyWhenTheyHappen) {
   const auto failed = transitions(&ready, compute_status(in, kLater));
   ASSERT_EQ(failed.size(), 1U);
   EXPECT_TRUE(failed[0].warning);
+}
+
+TEST(Transitions, WarnOnceOfAGroupThatWaitsTooLong) {
+  StatusInput in{.generation = 1, .rendered = &kRendered, .workload = serving(0), .pods = {6, 5, {}}, .gated = "why"};
+  const Json waiting = compute_status(in, kThen);
+  EXPECT_TRUE(transitions(nullptr, waiting).empty());
+  in.gated_too_long = true;
+  in.previous = &waiting;
+  const Json too_long = compute_status(in, kLater);
+  const auto told = transitions(&waiting, too_long);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(told[0].warning);
+  EXPECT_EQ(told[0].message, "1 of 6 pods have no node; why");
+  EXPECT_TRUE(transitions(&too_long, too_long).empty());
 }
 
 TEST(SaysSomethingNew, TellsCountsAndMessagesFromTurns) {

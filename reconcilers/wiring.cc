@@ -5,6 +5,7 @@
 #include "crd/inference_deployment.h"
 #include "operator/runtime/enqueue.h"
 #include "reconcilers/children.h"
+#include "reconcilers/gates/gate_keeper.h"
 #include "reconcilers/gather.h"
 #include "reconcilers/inference_deployment_reconciler.h"
 #include "reconcilers/workload.h"
@@ -12,9 +13,44 @@
 
 namespace inference::reconcilers {
 
+namespace {
+
+using namespace client::resources;
+
+/// The keeper of scheduling gates, and who wakes it. Tells `owners` of what it found.
+void add_gate_keeper(runtime::Manager& manager, const runtime::Surroundings& surroundings,
+                     std::shared_ptr<gates::Board> board, runtime::WorkQueue& owners) {
+  const std::string label = render::kGangLabel;
+  runtime::Informer& gated = manager.watch(kPod, {.label_selector = label + "=" + render::kGangLabelGates,
+                                                  .called = "gated",
+                                                  .mask = client::FieldMask::only(gates::fields_of_members())});
+  runtime::Informer& nodes =
+      manager.watch_on_demand(kNode, {.mask = client::FieldMask::only(gates::fields_of_nodes())});
+  // Where the label is absent this holds too.
+  runtime::Informer& others =
+      manager.watch_on_demand(kPod, {.label_selector = label + "!=" + render::kGangLabelGates,
+                                     .called = "all others",
+                                     .mask = client::FieldMask::only(gates::fields_of_occupants())});
+  auto keeper = std::make_unique<gates::GateKeeper>(
+      gates::GateKeeper::Sources{gated.lister(), nodes, others}, std::move(board),
+      [&owners](const client::ObjectRef& owner) { owners.add(owner); }, surroundings.api, surroundings.recorder,
+      surroundings.clock);
+  runtime::WorkQueue& queue = manager.add_controller({.name = "gang-gates", .workers = 1}, std::move(keeper)).queue();
+  // Pods come and go in bursts, and each look reads all of them.
+  const auto look = [&queue](const runtime::Change&) {
+    queue.add_after(gates::kAllGroups, std::chrono::milliseconds{100});
+  };
+  gated.on_change(look);
+  nodes.on_change(look);
+  others.on_change([look](const runtime::Change& change) {
+    if (gates::changes_room(change)) look(change);
+  });
+}
+
+}  // namespace
+
 void add_inference_deployments(runtime::Manager& manager, const runtime::Surroundings& surroundings,
                                const render::TemplateSet& templates, std::size_t workers) {
-  using namespace client::resources;
   // Only what carries our label is cached: a cluster's other Deployments, ConfigMaps and pods cost us nothing.
   const runtime::Selection ours{.label_selector = std::string(render::kManagedByLabel) + "=" + render::kManagedByValue};
   runtime::Selection our_pods = ours;
@@ -23,8 +59,12 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   runtime::Informer& deployments = manager.watch(kInferenceDeployment);
   runtime::Informer& profiles = manager.watch(kInferenceProfile);
   runtime::Informer& pods = manager.watch(kPod, our_pods, {index_pods()});
-  Caches caches{
-      .deployments = deployments.lister(), .profiles = profiles.lister(), .children = {}, .pods = pods.lister()};
+  const auto board = std::make_shared<gates::Board>();
+  Caches caches{.deployments = deployments.lister(),
+                .profiles = profiles.lister(),
+                .children = {},
+                .pods = pods.lister(),
+                .gates = board};
   std::vector<std::pair<client::Resource, runtime::Informer*>> children;
   for (const auto& kind : child_kinds()) {
     runtime::Informer& informer = manager.watch(kind, ours, {runtime::index_by_owner_uid()});
@@ -41,6 +81,8 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   }
   runtime::WorkQueue& queue =
       manager.add_controller({.name = "inferencedeployment", .workers = workers}, std::move(reconciler)).queue();
+
+  add_gate_keeper(manager, surroundings, board, queue);
 
   // Our own status writes come back as changes without a new generation: nothing to do.
   deployments.on_change(runtime::enqueue_object(queue, runtime::spec_or_metadata_changed));

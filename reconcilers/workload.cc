@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "render/labels.h"
 #include "topology/pod_report.h"
 
 namespace inference::reconcilers {
@@ -84,6 +85,13 @@ void read_container(const std::string& pod, const Json& status, std::vector<PodP
 }
 
 void read_scheduling(const std::string& pod, const Json& spec, const Json& status, std::vector<PodProblem>& problems) {
+  const Json gates = spec.value("schedulingGates", Json::array());
+  const bool held =
+      std::ranges::any_of(gates, [](const Json& gate) { return text(gate, "name") == render::kGangGate; });
+  if (held) {
+    problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "is held until its whole group fits"});
+    return;
+  }
   bool judged = false;
   for (const Json& condition : status.value("conditions", Json::array())) {
     if (text(condition, "type") != "PodScheduled") continue;
@@ -129,14 +137,9 @@ const PodProblem* Pods::first(PodProblem::Kind kind) const {
 }
 
 std::vector<std::string> fields_of_pods() {
-  return {"metadata.labels",
-          "metadata.deletionTimestamp",
-          "spec.nodeName",
-          "spec.schedulingGroup",
-          "status.phase",
-          "status.conditions",
-          "status.containerStatuses",
-          "status.initContainerStatuses"};
+  return {"metadata.labels",      "metadata.deletionTimestamp", "spec.nodeName",
+          "spec.schedulingGroup", "spec.schedulingGates",       "status.phase",
+          "status.conditions",    "status.containerStatuses",   "status.initContainerStatuses"};
 }
 
 Pods read_pods(const std::vector<Object>& pods) {

@@ -39,7 +39,8 @@ struct Workload {
 struct PodProblem {
   enum class Kind {
     kUnschedulable,   // the scheduler found no node
-    kWaitingForGang,  // not looked at until the whole group is there: upstream gives neither condition nor event
+    kWaitingForGang,  // not looked at until the whole group is there: upstream gives neither condition nor event; or
+                      // held by our scheduling gate
     kImage,           // the image can't be pulled
     kConfig,          // the kubelet can't create the container (a missing Secret or ConfigMap key …)
     kCrash,           // the container ends again and again

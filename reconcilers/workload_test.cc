@@ -53,15 +53,18 @@ TEST(ReadPods, NamesWhatKeepsEachPodFromServing) {
       pod(R"({"metadata": {"name": "no-room"}, "spec": {}, "status": {"conditions": [
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."}]}})"),
       pod(R"({"metadata": {"name": "silent"}, "spec": {"schedulingGroup": {"podGroupName": "g"}}})"),
+      pod(R"({"metadata": {"name": "gated"}, "spec": {"schedulingGates": [{"name": "inference-operator.dev/gang"}]}, "status": {"conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}]}})"),
       pod(R"({"metadata": {"name": "no-image"}, "spec": {"nodeName": "n1"}, "status": {"containerStatuses": [
         {"name": "engine", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}}]}})"),
       pod(R"({"metadata": {"name": "crashing"}, "spec": {"nodeName": "n1"}, "status": {"containerStatuses": [
         {"name": "engine", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1, "message": "CUDA out of memory"}}}]}})"),
   });
-  EXPECT_EQ(pods.total, 5);
+  EXPECT_EQ(pods.total, 6);
   EXPECT_EQ(pods.placed, 3);
   EXPECT_EQ(pods.first(PodProblem::Kind::kUnschedulable)->pod, "no-room");
   EXPECT_EQ(pods.first(PodProblem::Kind::kWaitingForGang)->pod, "silent");
+  EXPECT_EQ(std::ranges::count(pods.problems, PodProblem::Kind::kWaitingForGang, &PodProblem::kind), 2);
   EXPECT_EQ(pods.first(PodProblem::Kind::kImage)->message, "ImagePullBackOff: not found");
   EXPECT_EQ(pods.first(PodProblem::Kind::kCrash)->message, "exit code 1: CUDA out of memory");
   EXPECT_EQ(pods.first(PodProblem::Kind::kConfig), nullptr);

@@ -11,13 +11,18 @@ inline constexpr const char* kAppNameValue = "inference-server";
 inline constexpr const char* kComponentLabel = "app.kubernetes.io/component";
 /// Name of the InferenceDeployment that an object or pod belongs to: the identity that selectors use.
 inline constexpr const char* kNameLabel = "inference-operator.dev/name";
-/// On the pods of a natively gang-scheduled group: what the admission policy of config/gang selects.
+/// On the pods of a group: `native`, what the admission policy of config/gang selects, or `gates`.
 inline constexpr const char* kGangLabel = "inference-operator.dev/gang";
+inline constexpr const char* kGangLabelGates = "gates";
+/// The scheduling gate that holds the pods of a group until all of them fit.
+inline constexpr const char* kGangGate = "inference-operator.dev/gang";
 /// SHA-256 over all templates, on objects' own metadata only: on a pod template it would restart every pod at each
 /// release.
 inline constexpr const char* kTemplatesAnnotation = "inference-operator.dev/templates";
 
 inline constexpr const char* kLwsNameLabel = "leaderworkerset.sigs.k8s.io/name";
 inline constexpr const char* kLwsWorkerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index";
+inline constexpr const char* kLwsGroupIndexLabel = "leaderworkerset.sigs.k8s.io/group-index";
+inline constexpr const char* kLwsSizeAnnotation = "leaderworkerset.sigs.k8s.io/size";
 
 }  // namespace inference::render

@@ -126,6 +126,7 @@ class Renderer {
     pod.name = {.value = meta_.name, .reason = identity("the owner's name")};
     pod.gang_label = c.gang.label;
     pod.scheduler_name = c.gang.scheduler_name;
+    pod.scheduling_gates = c.gang.gates;
     if (c.settings.priority_class) {
       pod.priority_class = {.value = c.settings.priority_class->value,
                             .reason = c.settings.priority_class->reason("priority_class")};

@@ -55,7 +55,7 @@ struct Refusal {
   crd::FieldErrors errors;  // all of them, never empty
 };
 
-/// What a user should know although nothing is refused: NotAGang, OutageOnRollout, NoDisruptionBudget,
+/// What a user should know although nothing is refused: NotAGang, BestEffortGang, OutageOnRollout, NoDisruptionBudget,
 /// UnknownEngineVersion …
 struct Notice {
   std::string reason;  // CamelCase

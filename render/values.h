@@ -65,6 +65,7 @@ inline constexpr auto kHolesOf<InitContainersValues> = std::tuple{
 struct PodValues {
   Traced<std::string> component, name;
   std::optional<Traced<std::string>> gang_label, scheduler_name, priority_class, dns_policy;
+  std::optional<Traced<Json>> scheduling_gates;
   Traced<std::int64_t> grace_period;
   std::optional<HoleValue> node_selector;
   Traced<std::string> toleration_key;
@@ -87,6 +88,7 @@ inline constexpr auto kHolesOf<PodValues> = std::tuple{
     Hole{"name", &PodValues::name},
     Hole{"gang_label", &PodValues::gang_label},
     Hole{"scheduler_name", &PodValues::scheduler_name},
+    Hole{"scheduling_gates", &PodValues::scheduling_gates},
     Hole{"priority_class", &PodValues::priority_class},
     Hole{"dns_policy", &PodValues::dns_policy},
     Hole{"grace_period", &PodValues::grace_period},

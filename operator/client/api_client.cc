@@ -342,6 +342,11 @@ std::expected<Json, ApiError> ApiClient::apply_status(const Resource& resource, 
   return call_json(make_apply(resource, object, {.force = Force::kYes}, "status"), stop, written_fields());
 }
 
+std::expected<Json, ApiError> ApiClient::json_patch(const Resource& resource, const ObjectRef& ref,
+                                                    const Json& operations, std::stop_token stop) {
+  return call_json(make_json_patch(resource, ref, operations), stop);
+}
+
 std::expected<void, ApiError> ApiClient::remove(const Resource& resource, const ObjectRef& ref,
                                                 const RemoveOptions& options, std::stop_token stop) {
   auto body = call(make_remove(resource, ref, options), stop);

@@ -154,6 +154,9 @@ class ApiClient {
   /// Server-side apply of the status subresource, forced: status has one owner.
   [[nodiscard]] std::expected<Json, ApiError> apply_status(const Resource& resource, const Json& object,
                                                            std::stop_token stop);
+  /// A JSON patch (RFC 6902). 422 when one of its `test` operations does not hold; nothing is changed then.
+  [[nodiscard]] std::expected<Json, ApiError> json_patch(const Resource& resource, const ObjectRef& ref,
+                                                         const Json& operations, std::stop_token stop);
   /// DELETE. Success means that the server accepted it; finalizers may keep the object for a while.
   [[nodiscard]] std::expected<void, ApiError> remove(const Resource& resource, const ObjectRef& ref,
                                                      const RemoveOptions& options, std::stop_token stop);

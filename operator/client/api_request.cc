@@ -11,6 +11,7 @@ namespace {
 // Content types of what we send: YAML is a superset of JSON, and apply has no JSON type.
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kApplyType = "application/apply-patch+yaml";
+constexpr std::string_view kJsonPatchType = "application/json-patch+json";
 
 ApiError bad_request(std::string message) {
   return ApiError{.kind = ApiError::Kind::kBadRequest, .message = std::move(message)};
@@ -181,6 +182,22 @@ std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const J
                                          .headers = {{"Content-Type", std::string(kApplyType)}},
                                          .body = std::move(*body),
                                          .replay = HttpRequest::Replay::kIfHarmless}};
+}
+
+std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
+                                                    const Json& operations) {
+  auto path = object_path_of(resource, ref);
+  if (!path) return std::unexpected(std::move(path.error()));
+  auto body = to_body(operations);
+  if (!body) return std::unexpected(std::move(body.error()));
+  Query query(std::move(*path));
+  query.add("fieldManager", kFieldManager).add("fieldValidation", text(FieldValidation::kStrict));
+  // What its `test` operations asked for need not hold any more at a second delivery.
+  return ApiRequest{"patch", HttpRequest{.method = "PATCH",
+                                         .target = query.take(),
+                                         .headers = {{"Content-Type", std::string(kJsonPatchType)}},
+                                         .body = std::move(*body),
+                                         .replay = HttpRequest::Replay::kIfUndelivered}};
 }
 
 std::expected<ApiRequest, ApiError> make_remove(const Resource& resource, const ObjectRef& ref,

@@ -25,6 +25,9 @@ struct ApiRequest {
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const Json& object,
                                                              const ApplyOptions& options,
                                                              std::string_view subresource = {});
+/// `operations` is a JSON patch (RFC 6902).
+[[nodiscard]] std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
+                                                                  const Json& operations);
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_remove(const Resource& resource, const ObjectRef& ref,
                                                               const RemoveOptions& options);
 /// `path` must begin with `/` and hold only what may stand in a request line.

@@ -104,6 +104,20 @@ TEST(ApiRequest, RemovesWithPreconditions) {
   EXPECT_FALSE(make_remove(kDeployment, {"ns", ""}, {})) << "that would delete the whole collection";
 }
 
+TEST(ApiRequest, PatchesByOperationsThatAreNotRepeatedOnceDelivered) {
+  const Json operations = {{{"op", "test"}, {"path", "/a"}, {"value", 1}}, {{"op", "remove"}, {"path", "/a"}}};
+  const auto request = make_json_patch(resources::kPod, {"llm", "p"}, operations);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->verb, "patch");
+  EXPECT_EQ(request->http.method, "PATCH");
+  EXPECT_EQ(request->http.target,
+            "/api/v1/namespaces/llm/pods/p?fieldManager=inference-operator&fieldValidation=Strict");
+  EXPECT_EQ(request->http.headers, (Headers{{"Content-Type", "application/json-patch+json"}}));
+  EXPECT_EQ(Json::parse(request->http.body), operations);
+  EXPECT_EQ(request->http.replay, HttpRequest::Replay::kIfUndelivered);
+  EXPECT_FALSE(make_json_patch(resources::kPod, {"llm", ""}, operations).has_value());
+}
+
 TEST(ApiRequest, GetsRawPathsThatCanStandInARequestLine) {
   EXPECT_EQ(make_get_raw("/apis/apps/v1?x=y")->http.target, "/apis/apps/v1?x=y");
   for (const char* path : {"", "version", "/a b", "/a\r\nEvil: 1", "/\xC3\xA9"})

@@ -30,6 +30,7 @@ class ListWatch {
 struct Selection {
   std::string ns = {};
   std::string label_selector = {};
+  std::string called = {};  // tells several informers of one kind apart, in logs and metrics
   /// managedFields is often half of an object and nobody here reads it.
   client::FieldMask mask = client::FieldMask::without({"metadata.managedFields"});
 };

@@ -19,11 +19,21 @@ Manager::Manager(ManagerOptions options, Surroundings surroundings)
 
 Manager::~Manager() = default;
 
-Informer& Manager::watch(const client::Resource& resource, Selection selection, std::vector<Index> indexes) {
+std::unique_ptr<Informer> Manager::make_informer(const client::Resource& resource, Selection selection,
+                                                 std::vector<Index> indexes) {
+  const std::string kind = group_kind(resource) + (selection.called.empty() ? "" : " (" + selection.called + ")");
   auto source = std::make_unique<ApiListWatch>(surroundings_.api, resource, std::move(selection));
-  return add(std::make_unique<Informer>(
-      InformerOptions{.kind = group_kind(resource), .indexes = std::move(indexes), .failures = &failures_},
-      std::move(source), surroundings_.metrics, surroundings_.clock, surroundings_.random));
+  return std::make_unique<Informer>(
+      InformerOptions{.kind = kind, .indexes = std::move(indexes), .failures = &failures_}, std::move(source),
+      surroundings_.metrics, surroundings_.clock, surroundings_.random);
+}
+
+Informer& Manager::watch(const client::Resource& resource, Selection selection, std::vector<Index> indexes) {
+  return add(make_informer(resource, std::move(selection), std::move(indexes)));
+}
+
+Informer& Manager::watch_on_demand(const client::Resource& resource, Selection selection) {
+  return *on_demand_.emplace_back(make_informer(resource, std::move(selection), {}));
 }
 
 Informer& Manager::add(std::unique_ptr<Informer> informer) {
@@ -108,8 +118,12 @@ std::expected<void, std::string> Manager::stop_all() {
   for (const auto& controller : controllers_) {
     if (!controller->wait_stopped(deadline)) hanging += " controller " + controller->name();
   }
-  for (const auto& informer : informers_) {
-    if (!informer->wait_stopped(deadline)) hanging += " reflector " + informer->kind();
+  // Only now: a worker may have started one to the last.
+  for (const auto& informer : on_demand_) informer->request_stop();
+  for (const auto* informers : {&informers_, &on_demand_}) {
+    for (const auto& informer : *informers) {
+      if (!informer->wait_stopped(deadline)) hanging += " reflector " + informer->kind();
+    }
   }
   // After the workers, who record: what they said last is written too.
   if (!surroundings_.recorder.stop(deadline)) hanging += " event recorder";

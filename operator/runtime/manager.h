@@ -45,9 +45,12 @@ class Manager {
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  /// Before `run` only, like the next three; what is returned lives as long as the manager.
+  /// Before `run` only, like the next four; what is returned lives as long as the manager.
   [[nodiscard]] Informer& watch(const client::Resource& resource, Selection selection = {},
                                 std::vector<Index> indexes = {});
+  /// A kind that is cached only once something asks for it: a worker of one of the controllers starts the informer, at
+  /// most once, and waits for its sync. Neither the manager's sync nor its readiness wait for it.
+  [[nodiscard]] Informer& watch_on_demand(const client::Resource& resource, Selection selection);
   [[nodiscard]] Informer& add(std::unique_ptr<Informer> informer);
   [[nodiscard]] Controller& add(std::unique_ptr<Controller> controller);
   [[nodiscard]] Controller& add_controller(ControllerOptions options, std::unique_ptr<Reconciler> reconciler);
@@ -62,6 +65,8 @@ class Manager {
   [[nodiscard]] int health_port() const { return health_port_; }
 
  private:
+  [[nodiscard]] std::unique_ptr<Informer> make_informer(const client::Resource& resource, Selection selection,
+                                                        std::vector<Index> indexes);
   [[nodiscard]] std::expected<void, std::string> wait_for_sync(std::stop_token stop);
   [[nodiscard]] std::expected<void, std::string> work(std::stop_token stop);
   void wait_for(std::stop_token stop);
@@ -74,6 +79,7 @@ class Manager {
   FailureLog failures_;
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<std::unique_ptr<Informer>> informers_;  // after controllers_: handlers use their queues
+  std::vector<std::unique_ptr<Informer>> on_demand_;
   std::atomic<int> health_port_ = 0;
   std::atomic<bool> working_ = false;      // the workers have been started
   std::atomic<bool> standing_by_ = false;  // waits for the lease

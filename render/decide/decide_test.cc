@@ -256,9 +256,11 @@ TEST(Gang, TakesWhatTheClusterServes) {
   const ClusterFacts volcano{.leader_worker_set = true, .volcano = true};
   for (const Row& row :
        {Row{"Auto", native, {}, kNative, ""}, Row{"Auto", volcano, {}, kVolcano, ""},
-        Row{"Auto", nothing, {}, kNone, "NotAGang"}, Row{"Auto", native, kVolcano, kVolcano, ""},
-        Row{"Auto", native, kNone, kNone, "NotAGang"}, Row{"Auto", nothing, kNative, kNative, "GangNotServed"},
-        Row{"None", native, {}, kNone, ""}, Row{"Volcano", native, kNative, kVolcano, ""}}) {
+        Row{"Auto", nothing, {}, kGates, "BestEffortGang"}, Row{"Auto", native, kGates, kGates, "BestEffortGang"},
+        Row{"Gates", native, {}, kGates, ""}, Row{"Gates", nothing, kNone, kGates, ""},
+        Row{"Auto", native, kVolcano, kVolcano, ""}, Row{"Auto", native, kNone, kNone, "NotAGang"},
+        Row{"Auto", nothing, kNative, kNative, "GangNotServed"}, Row{"None", native, {}, kNone, ""},
+        Row{"Volcano", native, kNative, kVolcano, ""}}) {
     Findings findings;
     const Settings settings =
         settings_of({{"nodes", 2}, {"parallelism", {{"tensor", 8}}}, {"scheduling", {{"gang", row.asked}}}});
@@ -267,7 +269,8 @@ TEST(Gang, TakesWhatTheClusterServes) {
     EXPECT_EQ(row.notice.empty() ? findings.notices.empty() : says(findings, row.notice), true) << row.asked;
     EXPECT_TRUE(findings.faults.empty());
     EXPECT_EQ(choice.scheduler_name.has_value(), row.gang == kVolcano);
-    EXPECT_EQ(choice.label.has_value(), row.gang == kNative);
+    EXPECT_EQ(choice.label.has_value(), row.gang == kNative || row.gang == kGates);
+    EXPECT_EQ(choice.gates.has_value(), row.gang == kGates);
   }
 }
 
@@ -281,11 +284,9 @@ TEST(Gang, RefusesWhatTheClusterLacksOnceItIsNamed) {
     (void)decide_gang(settings, {.offline = true}, {}, offline);
     EXPECT_TRUE(offline.faults.empty()) << asked;
   }
-  for (const char* asked : {"Kueue", "Gates"}) {
-    Findings findings;
-    (void)decide_gang(settings_of({{"nodes", 2}, {"scheduling", {{"gang", asked}}}}), {}, {}, findings);
-    EXPECT_TRUE(refuses(findings, "NotSupported", "spec.scheduling.gang")) << asked;
-  }
+  Findings findings;
+  (void)decide_gang(settings_of({{"nodes", 2}, {"scheduling", {{"gang", "Kueue"}}}}), {}, {}, findings);
+  EXPECT_TRUE(refuses(findings, "NotSupported", "spec.scheduling.gang"));
 }
 
 TEST(Gang, IsNoneForOnePod) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "render/labels.h"
+
 namespace inference::render {
 
 namespace {
@@ -20,25 +22,34 @@ bool serves(const ClusterFacts& cluster, Gang gang) {
 /// A mode that the spec names.
 Traced<Gang> named(const Settings& settings, const ClusterFacts& cluster, Findings& findings) {
   const Gang gang = settings.gang.value;
-  if (gang == Gang::kKueue || gang == Gang::kGates) {
+  if (gang == Gang::kKueue) {
     findings.refuse("NotSupported", settings.gang.path,
-                    to_string(gang) + " is not rendered yet; use Auto, Native, Volcano or None");
-  } else if (gang != Gang::kNone && !cluster.offline && !serves(cluster, gang)) {
+                    to_string(gang) + " is not rendered yet; use Auto, Native, Volcano, Gates or None");
+  } else if (gang != Gang::kNone && gang != Gang::kGates && !cluster.offline && !serves(cluster, gang)) {
     findings.refuse(
         "ClusterLacksGang", settings.gang.path,
         gang == Gang::kNative
             ? "the cluster does not keep schedulingGroup in pods, lacks PodGroups of scheduling.k8s.io/v1beta1 or the "
-              "admission policy of config/gang; use Auto, Volcano or None"
-            : "the cluster has no PodGroups of scheduling.volcano.sh; use Auto, Native or None");
+              "admission policy of config/gang; use Auto, Volcano, Gates or None"
+            : "the cluster has no PodGroups of scheduling.volcano.sh; use Auto, Native, Gates or None");
   }
   return {.value = gang, .reason = settings.gang.reason("gang")};
+}
+
+void tell_best_effort(const Settings& settings, Findings& findings) {
+  findings.notice(
+      "BestEffortGang", settings.gang.path,
+      "our own scheduling gates place groups whole, as far as no other pod comes in between; name Native or "
+      "Volcano where the cluster has them");
 }
 
 /// What `Auto` comes to. A group that runs keeps its mode, since another one would recreate all its pods.
 Traced<Gang> automatic(const Settings& settings, const ClusterFacts& cluster, std::optional<Gang> recorded,
                        Findings& findings) {
-  if (recorded == Gang::kNative || recorded == Gang::kVolcano) {
-    if (!serves(cluster, *recorded)) {
+  if (recorded == Gang::kNative || recorded == Gang::kVolcano || recorded == Gang::kGates) {
+    if (*recorded == Gang::kGates) {
+      tell_best_effort(settings, findings);
+    } else if (!serves(cluster, *recorded)) {
       findings.notice(
           "GangNotServed", settings.gang.path,
           to_string(*recorded) + " is kept since the groups run with it, but the cluster seems to serve it no more");
@@ -49,15 +60,14 @@ Traced<Gang> automatic(const Settings& settings, const ClusterFacts& cluster, st
   if (!kept && cluster.native_gang)
     return chosen(settings, Gang::kNative, "the cluster's own scheduler places PodGroups whole");
   if (!kept && cluster.volcano) return chosen(settings, Gang::kVolcano, "the cluster has Volcano");
-  const char* because = "The cluster serves neither native PodGroups with our admission policy nor Volcano.";
-  if (cluster.offline) because = "No cluster was asked what it serves, so none is assumed.";
-  if (kept) because = "The groups run so; name Native or Volcano to recreate them as gangs.";
-  findings.notice(
-      "NotAGang", settings.gang.path,
-      std::string("pods of a group are placed one by one: a group may hold GPUs without being complete. ") + because);
-  return chosen(
-      settings, Gang::kNone,
-      kept ? "kept: the groups run without a gang" : "the cluster serves neither native PodGroups nor Volcano");
+  if (!kept) {
+    tell_best_effort(settings, findings);
+    return chosen(settings, Gang::kGates, "the cluster serves neither native PodGroups nor Volcano");
+  }
+  findings.notice("NotAGang", settings.gang.path,
+                  "pods of a group are placed one by one: a group may hold GPUs without being complete. The groups run "
+                  "so; name Native, Volcano or Gates to recreate them as gangs.");
+  return chosen(settings, Gang::kNone, "kept: the groups run without a gang");
 }
 
 }  // namespace
@@ -76,6 +86,9 @@ GangChoice decide_gang(const Settings& settings, const ClusterFacts& cluster, st
     choice.scheduler_name = {.value = "volcano", .reason = choice.gang.reason};
   } else if (choice.gang.value == Gang::kNative) {
     choice.label = {.value = "native", .reason = choice.gang.reason};
+  } else if (choice.gang.value == Gang::kGates) {
+    choice.label = {.value = kGangLabelGates, .reason = choice.gang.reason};
+    choice.gates = {.value = {{{"name", kGangGate}}}, .reason = choice.gang.reason};
   }
   if (settings.queue) {
     if (choice.gang.value == Gang::kVolcano) {

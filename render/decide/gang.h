@@ -10,12 +10,13 @@
 
 namespace inference::render {
 
-/// How the pods of a group are placed together. `kNone`, `kVolcano` or `kNative`, never `kAuto`.
+/// How the pods of a group are placed together. `kNone`, `kVolcano`, `kNative` or `kGates`, never `kAuto`.
 struct GangChoice {
   Traced<crd::Gang> gang;
   std::optional<Traced<std::string>> scheduler_name;  // of both pod templates
   std::optional<Traced<std::string>> queue;           // Volcano's
   std::optional<Traced<std::string>> label;  // of both pod templates: what the admission policy of config/gang selects
+  std::optional<Traced<Json>> gates;         // of both pod templates: the scheduling gate that we lift
 };
 
 /// Takes what the cluster serves, keeps what a living object has, and says so where a group is no gang.

@@ -1,0 +1,139 @@
+#include "reconcilers/gates/node.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace inference::reconcilers::gates {
+namespace {
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> integer(const std::string& digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+/// One requirement of a node selector term; `value` is null where the node has no such label.
+bool meets(const Json& requirement, const std::string* value) {
+  const std::string op = text(requirement, "operator");
+  const Json values = requirement.value("values", Json::array());
+  const bool among = value != nullptr && std::ranges::find(values, Json(*value)) != values.end();
+  if (op == "In") return among;
+  if (op == "NotIn") return !among;
+  if (op == "Exists") return value != nullptr;
+  if (op == "DoesNotExist") return value == nullptr;
+  if ((op != "Gt" && op != "Lt") || value == nullptr || values.size() != 1 || !values[0].is_string()) return false;
+  const auto has = integer(*value);
+  const auto bound = integer(values[0].get<std::string>());
+  return has && bound && (op == "Gt" ? *has > *bound : *has < *bound);
+}
+
+bool matches(const Json& term, const Node& node) {
+  const Json expressions = term.value("matchExpressions", Json::array());
+  const Json fields = term.value("matchFields", Json::array());
+  if (expressions.empty() && fields.empty()) return false;  // an empty term selects nothing
+  const bool labels_match = std::ranges::all_of(expressions, [&](const Json& requirement) {
+    const auto label = node.labels.find(text(requirement, "key"));
+    return meets(requirement, label == node.labels.end() ? nullptr : label->get_ptr<const std::string*>());
+  });
+  return labels_match && std::ranges::all_of(fields, [&](const Json& requirement) {
+           return text(requirement, "key") == "metadata.name" && meets(requirement, &node.name);
+         });
+}
+
+bool tolerates(const Json& toleration, const Json& taint) {
+  const std::string effect = text(toleration, "effect");
+  if (!effect.empty() && effect != text(taint, "effect")) return false;
+  const std::string key = text(toleration, "key");
+  const std::string op = text(toleration, "operator");
+  if (key.empty()) return op == "Exists";
+  if (key != text(taint, "key")) return false;
+  if (op == "Exists") return true;
+  return (op.empty() || op == "Equal") && text(toleration, "value") == text(taint, "value");
+}
+
+/// Pods that every node has again at once when they are gone.
+bool belongs_to_node(const Json& pod) {
+  const Json owners = pod.value("/metadata/ownerReferences"_json_pointer, Json::array());
+  return std::ranges::any_of(owners, [](const Json& owner) {
+    const std::string kind = text(owner, "kind");
+    return kind == "DaemonSet" || kind == "Node";
+  });
+}
+
+}  // namespace
+
+Needs needs_of(const Json& pod) {
+  Needs needs{.requests = requests_of(pod)};
+  const Json spec = pod.value("spec", Json::object());
+  needs.selector = spec.value("nodeSelector", Json::object());
+  needs.terms = spec.value(
+      "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"_json_pointer, Json());
+  needs.tolerations = spec.value("tolerations", Json::array());
+  return needs;
+}
+
+Node read_node(const Json& object) {
+  Node node;
+  node.name = object.value("/metadata/name"_json_pointer, "");
+  node.labels = object.value("/metadata/labels"_json_pointer, Json::object());
+  node.taints = object.value("/spec/taints"_json_pointer, Json::array());
+  const Json conditions = object.value("/status/conditions"_json_pointer, Json::array());
+  const bool ready = std::ranges::any_of(conditions, [](const Json& condition) {
+    return text(condition, "type") == "Ready" && text(condition, "status") == "True";
+  });
+  node.open = ready && !object.value("/spec/unschedulable"_json_pointer, false);
+  node.most = read_amounts(object.value("/status/allocatable"_json_pointer, Json::object()));
+  node.free = node.most;
+  return node;
+}
+
+void occupy(std::vector<Node>& nodes, const Json& pod) {
+  const std::string name = pod.value("/spec/nodeName"_json_pointer, "");
+  const std::string phase = pod.value("/status/phase"_json_pointer, "");
+  if (name.empty() || phase == "Succeeded" || phase == "Failed") return;
+  const auto node = std::ranges::lower_bound(nodes, name, {}, &Node::name);
+  if (node == nodes.end() || node->name != name) return;
+  const Amounts requests = requests_of(pod);
+  subtract(node->free, requests);
+  if (belongs_to_node(pod)) subtract(node->most, requests);
+}
+
+bool admits(const Node& node, const Needs& needs) {
+  if (!node.open) return false;
+  for (const auto& [key, value] : needs.selector.items()) {
+    const auto label = node.labels.find(key);
+    if (label == node.labels.end() || *label != value) return false;
+  }
+  if (needs.terms.is_array() &&
+      std::ranges::none_of(needs.terms, [&](const Json& term) { return matches(term, node); })) {
+    return false;
+  }
+  return std::ranges::all_of(node.taints, [&](const Json& taint) {
+    if (text(taint, "effect") == "PreferNoSchedule") return true;
+    return std::ranges::any_of(needs.tolerations, [&](const Json& toleration) { return tolerates(toleration, taint); });
+  });
+}
+
+std::vector<std::string> fields_of_nodes() {
+  return {"metadata.labels", "spec.taints", "spec.unschedulable", "status.allocatable", "status.conditions"};
+}
+
+std::vector<std::string> fields_of_occupants() {
+  return {"metadata.ownerReferences",
+          "spec.nodeName",
+          "spec.overhead",
+          "spec.resources",
+          "spec.containers..resources",
+          "spec.initContainers..resources",
+          "spec.initContainers..restartPolicy",
+          "status.phase"};
+}
+
+}  // namespace inference::reconcilers::gates
