@@ -3,7 +3,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 
 namespace inference {
 
@@ -45,5 +48,8 @@ class SystemClock final : public Clock {
 /// RFC 3339 in UTC with microseconds, as metav1.MicroTime prints (events.k8s.io, Leases):
 /// `2026-11-30T12:00:00.000000Z`.
 [[nodiscard]] std::string to_rfc3339_micro(WallTime time);
+
+/// Reads RFC 3339 with any offset and fraction, as metav1.Time is written; nothing when it is not that.
+[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace inference

@@ -26,6 +26,19 @@ TEST(Clock, PrintsInstantsBefore1970RoundedDown) {
   EXPECT_EQ(to_rfc3339_micro(time), "1969-12-31T23:59:59.999000Z");
 }
 
+TEST(Clock, ReadsRfc3339AsItIsWritten) {
+  const auto time = parse_rfc3339("2026-11-30T12:00:00Z");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(to_rfc3339(*time), "2026-11-30T12:00:00Z");
+  EXPECT_EQ(parse_rfc3339("2026-11-30T13:30:00.123456+01:30"), time);
+  EXPECT_EQ(parse_rfc3339("2026-11-30t07:00:00-05:00"), time);
+  for (const char* bad :
+       {"", "2026-11-30", "2026-13-30T12:00:00Z", "2026-02-30T12:00:00Z", "2026-11-30T24:00:00Z", "2026-11-30T12:00:00",
+        "2026-11-30T12:00:00ZZ", "2026-11-30T12:00:00.Z", "2026-11-30T12:00:00+25:00", "-026-11-30T12:00:00Z"}) {
+    EXPECT_FALSE(parse_rfc3339(bad)) << bad;
+  }
+}
+
 TEST(SystemClock, SleepEndsWhenTheTimeIsOver) {
   SystemClock clock;
   const TimePoint before = clock.now();

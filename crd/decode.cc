@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/json_members.h"
 #include "crd/integer.h"
 #include "crd/schema.h"
 #include "crd/schema_validator.h"
@@ -13,12 +14,6 @@ namespace {
 
 // The readers below take what the schema has found right; a value of another type would be a fault of the schema and
 // reads as absent.
-
-const Json& member(const Json& object, const char* key) {
-  static const Json absent;
-  const auto found = object.find(key);
-  return found == object.end() ? absent : *found;
-}
 
 void read(const Json& object, const char* key, std::optional<std::string>& into) {
   if (const Json& value = member(object, key); value.is_string()) into = value.get<std::string>();

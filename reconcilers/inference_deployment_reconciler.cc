@@ -5,7 +5,6 @@
 #include "base/logging.h"
 #include "crd/conditions.h"
 #include "operator/client/error_class.h"
-#include "operator/client/exec_plugin.h"
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/plan.h"
@@ -81,7 +80,7 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
 /// How long until a group has waited behind its gates for as long as a start may take; Duration::max() when none waits.
 Duration until_gated_too_long(const Observed& observed, const Plan& plan, WallTime now) {
   if (!observed.gated || !plan.rendered) return Duration::max();
-  const auto since = client::parse_rfc3339(observed.gated->since);
+  const auto since = parse_rfc3339(observed.gated->since);
   const std::chrono::seconds limit{
       plan.rendered->resolved.value("/startup/timeoutSeconds"_json_pointer, std::int64_t{0})};
   return since ? *since + limit - now : Duration::max();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/json_members.h"
 #include "render/labels.h"
 #include "topology/pod_report.h"
 
@@ -19,11 +20,6 @@ const Json& at(const Json& object, const char* key) {
 std::int64_t count(const Json& object, const char* key, std::int64_t absent = 0) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : absent;
-}
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// A count, or a percentage of `of` rounded down, as the Deployment controller resolves maxUnavailable; at least 1,
@@ -47,11 +43,11 @@ void read_deployment(const Json& object, Workload& workload) {
   workload.max_unavailable =
       resolve_limit(at(at(at(object, "spec"), "strategy"), "rollingUpdate"), "maxUnavailable", workload.wanted);
   for (const Json& condition : status.value("conditions", Json::array())) {
-    if (text(condition, "type") == "ReplicaFailure" && text(condition, "status") == "True") {
-      workload.create_failed = text(condition, "message");
+    if (text_at(condition, "type") == "ReplicaFailure" && text_at(condition, "status") == "True") {
+      workload.create_failed = text_at(condition, "message");
     }
-    if (text(condition, "type") == "Progressing" && text(condition, "reason") == "ProgressDeadlineExceeded") {
-      workload.deadline_exceeded = text(condition, "message");
+    if (text_at(condition, "type") == "Progressing" && text_at(condition, "reason") == "ProgressDeadlineExceeded") {
+      workload.deadline_exceeded = text_at(condition, "message");
     }
   }
 }
@@ -68,18 +64,18 @@ bool contains(std::initializer_list<std::string_view> set, std::string_view valu
 
 void read_container(const std::string& pod, const Json& status, std::vector<PodProblem>& problems) {
   const Json& waiting = at(at(status, "state"), "waiting");
-  const std::string reason = text(waiting, "reason");
-  const std::string container = text(status, "name");
+  const std::string reason = text_at(waiting, "reason");
+  const std::string container = text_at(status, "name");
   if (contains({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
                 "RegistryUnavailable"},
                reason)) {
-    problems.push_back({PodProblem::Kind::kImage, pod, container, reason + ": " + text(waiting, "message")});
+    problems.push_back({PodProblem::Kind::kImage, pod, container, reason + ": " + text_at(waiting, "message")});
   } else if (contains({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}, reason)) {
-    problems.push_back({PodProblem::Kind::kConfig, pod, container, reason + ": " + text(waiting, "message")});
+    problems.push_back({PodProblem::Kind::kConfig, pod, container, reason + ": " + text_at(waiting, "message")});
   } else if (reason == "CrashLoopBackOff") {
     const Json& last = at(at(status, "lastState"), "terminated");
     std::string why = "exit code " + std::to_string(count(last, "exitCode"));
-    if (const std::string reported = text(last, "message"); !reported.empty()) why += ": " + reported;
+    if (const std::string reported = text_at(last, "message"); !reported.empty()) why += ": " + reported;
     problems.push_back({PodProblem::Kind::kCrash, pod, container, std::move(why)});
   }
 }
@@ -87,17 +83,17 @@ void read_container(const std::string& pod, const Json& status, std::vector<PodP
 void read_scheduling(const std::string& pod, const Json& spec, const Json& status, std::vector<PodProblem>& problems) {
   const Json gates = spec.value("schedulingGates", Json::array());
   const bool held =
-      std::ranges::any_of(gates, [](const Json& gate) { return text(gate, "name") == render::kGangGate; });
+      std::ranges::any_of(gates, [](const Json& gate) { return text_at(gate, "name") == render::kGangGate; });
   if (held) {
     problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "is held until its whole group fits"});
     return;
   }
   bool judged = false;
   for (const Json& condition : status.value("conditions", Json::array())) {
-    if (text(condition, "type") != "PodScheduled") continue;
+    if (text_at(condition, "type") != "PodScheduled") continue;
     judged = true;
-    if (text(condition, "status") == "False")
-      problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text(condition, "message")});
+    if (text_at(condition, "status") == "False")
+      problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text_at(condition, "message")});
   }
   if (!judged && spec.contains("schedulingGroup")) {
     problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "waits until all pods of its group exist and fit"});
@@ -112,9 +108,9 @@ Workload read_workload(const Json* object) {
   const Json& metadata = at(*object, "metadata");
   const Json& status = at(*object, "status");
   workload.exists = true;
-  workload.api_version = text(*object, "apiVersion");
-  workload.kind = text(*object, "kind");
-  workload.name = text(metadata, "name");
+  workload.api_version = text_at(*object, "apiVersion");
+  workload.kind = text_at(*object, "kind");
+  workload.name = text_at(metadata, "name");
   workload.wanted = count(at(*object, "spec"), "replicas", 1);
   workload.replicas = count(status, "replicas");
   workload.updated = count(status, "updatedReplicas");
@@ -148,10 +144,10 @@ Pods read_pods(const std::vector<Object>& pods) {
     const Json& metadata = at(*pod, "metadata");
     const Json& spec = at(*pod, "spec");
     const Json& status = at(*pod, "status");
-    if (metadata.contains("deletionTimestamp") || contains({"Succeeded", "Failed"}, text(status, "phase"))) continue;
+    if (metadata.contains("deletionTimestamp") || contains({"Succeeded", "Failed"}, text_at(status, "phase"))) continue;
     ++result.total;
-    const std::string name = text(metadata, "name");
-    if (!text(spec, "nodeName").empty()) {
+    const std::string name = text_at(metadata, "name");
+    if (!text_at(spec, "nodeName").empty()) {
       ++result.placed;
     } else {
       read_scheduling(name, spec, status, result.problems);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/parse_integer.h"
 #include "base/utf8.h"
 
 namespace inference::topology {
@@ -70,10 +70,9 @@ std::optional<Link> read_link(std::string_view field) {
     if (field == word.text) return Link{.kind = word.kind, .nvlinks = 0};
   }
   if (!field.starts_with("NV") || !all_digits(field.substr(2))) return std::nullopt;
-  int count = 0;
-  const auto [end, error] = std::from_chars(field.data() + 2, field.data() + field.size(), count);
-  if (error != std::errc() || count == 0) return std::nullopt;
-  return Link{.kind = LinkKind::kNvLink, .nvlinks = count};
+  const auto count = parse_integer<int>(field.substr(2));
+  if (!count || *count == 0) return std::nullopt;
+  return Link{.kind = LinkKind::kNvLink, .nvlinks = *count};
 }
 
 std::string quoted(std::string_view text) {

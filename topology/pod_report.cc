@@ -1,27 +1,17 @@
 #include "topology/pod_report.h"
 
-#include <string>
 #include <string_view>
+
+#include "base/json_members.h"
 
 namespace inference::topology {
 namespace {
 
-const Json& at(const Json& object, const char* key) {
-  static const Json kNothing;
-  if (!object.is_object()) return kNothing;
-  const auto found = object.find(key);
-  return found == object.end() ? kNothing : *found;
-}
-
-std::string_view text(const Json& value) {
-  return value.is_string() ? std::string_view(value.get_ref<const std::string&>()) : std::string_view();
-}
-
 /// The state of the init container, null when there is none of that name.
 const Json& state_of(const Json& pod, std::string_view container) {
   static const Json kNothing;
-  for (const Json& status : at(at(pod, "status"), "initContainerStatuses")) {
-    if (text(at(status, "name")) == container) return at(status, "state");
+  for (const Json& status : member(member(pod, "status"), "initContainerStatuses")) {
+    if (text_at(status, "name") == container) return member(status, "state");
   }
   return kNothing;
 }
@@ -35,12 +25,12 @@ std::optional<PodReport> read_pod_report(const Json& pod) {
   PodReport report;
   // A gate that has ended has looked later, and may have seen a driver recover.
   for (const Json* state : {&gate, &check}) {
-    const Json& ended = at(*state, "terminated");
+    const Json& ended = member(*state, "terminated");
     if (!ended.is_object()) continue;
-    report.record = read_record(text(at(ended, "message")));
+    report.record = read_record(text_at(ended, "message"));
     break;
   }
-  report.held = at(gate, "running").is_object();
+  report.held = member(gate, "running").is_object();
   return report;
 }
 

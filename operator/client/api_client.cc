@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/json_members.h"
 #include "operator/client/api_request.h"
 #include "operator/client/credentials.h"
 #include "operator/client/http_transport.h"
@@ -160,11 +161,6 @@ const FieldMask& written_fields() {
   return mask;
 }
 
-std::string take_string(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
 std::expected<ListPage, ApiError> to_page(Json list, const Resource& resource) {
   const auto items = list.find("items");
   const auto metadata = list.find("metadata");
@@ -173,8 +169,8 @@ std::expected<ListPage, ApiError> to_page(Json list, const Resource& resource) {
       !metadata->is_object()) {
     return std::unexpected(malformed("the answer is no list"));
   }
-  ListPage page{.continue_token = take_string(*metadata, "continue"),
-                .resource_version = take_string(*metadata, "resourceVersion")};
+  ListPage page{.continue_token = text_at(*metadata, "continue"),
+                .resource_version = text_at(*metadata, "resourceVersion")};
   page.items.reserve(items->size());
   for (Json& item : *items) {
     if (!item.is_object()) return std::unexpected(malformed("an item of the list is no object"));

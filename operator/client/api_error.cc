@@ -1,6 +1,7 @@
 #include "operator/client/api_error.h"
 
-#include <charconv>
+#include "base/json_members.h"
+#include "base/parse_integer.h"
 
 namespace inference::client {
 
@@ -10,21 +11,14 @@ namespace {
 constexpr long kMaxRetryAfterSeconds = 86'400;
 constexpr std::size_t kMaxQuotedBody = 200;
 
-std::string string_at(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
 std::optional<std::chrono::seconds> seconds_from(long value) {
   if (value <= 0 || value > kMaxRetryAfterSeconds) return std::nullopt;
   return std::chrono::seconds{value};
 }
 
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view header) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(header.data(), header.data() + header.size(), value);
-  if (error != std::errc{} || end != header.data() + header.size()) return std::nullopt;
-  return seconds_from(value);
+  const auto value = parse_integer<long>(header);
+  return value ? seconds_from(*value) : std::nullopt;
 }
 
 // A body that is no Status (a proxy's HTML, a truncated text) is quoted in part, without what could upset a terminal or
@@ -85,8 +79,8 @@ ApiError error_from_status(const Json& status) {
     const auto value = code->get<std::int64_t>();
     if (value > 0 && value < 1000) error.code = static_cast<int>(value);
   }
-  error.reason = string_at(status, "reason");
-  error.message = string_at(status, "message");
+  error.reason = text_at(status, "reason");
+  error.message = text_at(status, "message");
   if (const auto details = status.find("details"); details != status.end() && details->is_object()) {
     error.details = *details;
     if (const auto seconds = details->find("retryAfterSeconds");
@@ -100,7 +94,7 @@ ApiError error_from_status(const Json& status) {
 
 ApiError error_from_response(int code, std::string_view body, std::string_view retry_after_header) {
   const Json status = Json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
-  const bool is_status = status.is_object() && string_at(status, "kind") == "Status";
+  const bool is_status = status.is_object() && text_at(status, "kind") == "Status";
   ApiError error = is_status ? error_from_status(status) : ApiError{.message = quote_body(body)};
   error.code = code;  // the status line wins: it is what proxies and the server's own filters set
   if (error.message.empty() && code >= 300 && code < 400) error.message = "redirects are not followed";

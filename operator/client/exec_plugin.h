@@ -44,7 +44,4 @@ struct ExecError {
 [[nodiscard]] std::expected<std::string, ExecError> run_exec_plugin(const ExecPlugin& plugin, const Json& info,
                                                                     Duration timeout, std::stop_token stop);
 
-/// RFC 3339 with any offset and fraction, as metav1.Time is written; none when it is not that.
-[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
-
 }  // namespace inference::client

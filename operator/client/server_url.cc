@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
+
+#include "base/parse_integer.h"
 
 namespace inference::client {
 
 namespace {
 
 std::expected<int, std::string> parse_port(std::string_view text) {
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port < 1 || port > 65535) {
-    return std::unexpected("the port is no number from 1 to 65535");
-  }
-  return port;
+  const auto port = parse_integer<int>(text);
+  if (!port || *port < 1 || *port > 65535) return std::unexpected("the port is no number from 1 to 65535");
+  return *port;
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <civetweb.h>
 
 #include <array>
-#include <charconv>
 #include <vector>
 
 #include "base/guarded.h"
+#include "base/parse_integer.h"
 
 namespace inference::runtime {
 namespace {
@@ -56,9 +56,8 @@ std::expected<std::vector<std::string>, std::string> listening_ports(const std::
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return std::unexpected("health address \"" + address + "\" is not host:port");
   const std::string port = address.substr(colon + 1);
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (port.empty() || error != std::errc() || end != port.data() + port.size() || number > 65535) {
+  const auto number = parse_integer<unsigned>(port);
+  if (!number || *number > 65535) {
     return std::unexpected("health address \"" + address + "\" has no port between 0 and 65535");
   }
   if (colon == 0) return std::vector<std::string>{"+" + port, port};

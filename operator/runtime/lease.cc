@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "base/json_members.h"
+
 namespace inference::runtime {
 namespace {
-
-std::string text_at(const Json& spec, const char* key) {
-  const auto it = spec.find(key);
-  return it != spec.end() && it->is_string() ? it->get<std::string>() : "";
-}
 
 std::int64_t number_at(const Json& spec, const char* key) {
   const auto it = spec.find(key);

@@ -1,45 +1,28 @@
 #include "operator/runtime/object_meta.h"
 
-#include <charconv>
+#include "base/json_members.h"
+#include "base/parse_integer.h"
 
 namespace inference::runtime {
-namespace {
-
-const Json& member(const Json& object, const char* key) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
-std::string text(const Json& value) {
-  const auto* string = value.get_ptr<const std::string*>();
-  return string == nullptr ? std::string() : *string;
-}
-
-}  // namespace
-
 const Json& metadata_field(const Json& object, const char* field) {
   return member(member(object, "metadata"), field);
 }
 
 client::ObjectRef ref_of(const Json& object) {
-  return {.ns = text(metadata_field(object, "namespace")), .name = text(metadata_field(object, "name"))};
+  const Json& metadata = member(object, "metadata");
+  return {.ns = text_at(metadata, "namespace"), .name = text_at(metadata, "name")};
 }
 
 std::string uid_of(const Json& object) {
-  return text(metadata_field(object, "uid"));
+  return text_at(member(object, "metadata"), "uid");
 }
 
 std::string resource_version_of(const Json& object) {
-  return text(metadata_field(object, "resourceVersion"));
+  return text_at(member(object, "metadata"), "resourceVersion");
 }
 
 std::uint64_t version_number(std::string_view resource_version) {
-  std::uint64_t number = 0;
-  const char* const end = resource_version.data() + resource_version.size();
-  const auto [stopped, error] = std::from_chars(resource_version.data(), end, number);
-  return error == std::errc() && stopped == end ? number : 0;
+  return parse_integer<std::uint64_t>(resource_version).value_or(0);
 }
 
 std::vector<OwnerReference> owners_of(const Json& object) {
@@ -47,12 +30,12 @@ std::vector<OwnerReference> owners_of(const Json& object) {
   const Json& references = metadata_field(object, "ownerReferences");
   if (!references.is_array()) return owners;
   for (const Json& reference : references) {
-    const std::string api_version = text(member(reference, "apiVersion"));
+    const std::string api_version = text_at(reference, "apiVersion");
     const std::size_t slash = api_version.find('/');  // none in the core group's "v1"
     owners.push_back({.group = slash == std::string::npos ? std::string() : api_version.substr(0, slash),
-                      .kind = text(member(reference, "kind")),
-                      .name = text(member(reference, "name")),
-                      .uid = text(member(reference, "uid")),
+                      .kind = text_at(reference, "kind"),
+                      .name = text_at(reference, "name"),
+                      .uid = text_at(reference, "uid"),
                       .controller = member(reference, "controller") == Json(true)});
   }
   return owners;

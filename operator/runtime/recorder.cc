@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/json_members.h"
 #include "base/logging.h"
 #include "operator/runtime/object_meta.h"
 
@@ -46,10 +47,6 @@ bool worth_retrying(const client::ApiError& error) {
   return !error.is_cancelled() && (error.code == 0 || error.code >= 500 || error.is_too_many_requests());
 }
 
-std::string text_of(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
-}
-
 }  // namespace
 
 EventWriter event_writer(client::ApiClient& api) {
@@ -72,7 +69,7 @@ Recorder::~Recorder() {
 void Recorder::record(const Json& regarding, EventNote note) {
   note.note = cut(std::move(note.note), kMaxNote);
   const client::ObjectRef ref = ref_of(regarding);
-  SeriesKey key{text_of(regarding, "kind"),  ref.ns,      ref.name,    uid_of(regarding),
+  SeriesKey key{text_at(regarding, "kind"),  ref.ns,      ref.name,    uid_of(regarding),
                 static_cast<int>(note.type), note.reason, note.action, note.note};
   Json event = make_event(regarding, note);
 
@@ -100,7 +97,7 @@ Json Recorder::make_event(const Json& regarding, const EventNote& note) {
   // Events are namespaced; those of cluster-scoped objects live in `default` (as client-go's).
   const std::string ns = ref.ns.empty() ? "default" : ref.ns;
   Json about = {
-      {"apiVersion", text_of(regarding, "apiVersion")}, {"kind", text_of(regarding, "kind")}, {"name", ref.name}};
+      {"apiVersion", text_at(regarding, "apiVersion")}, {"kind", text_at(regarding, "kind")}, {"name", ref.name}};
   if (!ref.ns.empty()) about["namespace"] = ref.ns;
   if (const std::string uid = uid_of(regarding); !uid.empty()) about["uid"] = uid;
   return {{"apiVersion", "events.k8s.io/v1"},

@@ -1,35 +1,22 @@
 #include "reconcilers/gates/group.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <optional>
 
+#include "base/json_members.h"
+#include "base/parse_integer.h"
 #include "operator/runtime/object_meta.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers::gates {
 namespace {
 
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::optional<std::int64_t> count_in(const Json& object, const char* key) {
-  const std::string digits = text(object, key);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 /// The scheduler looked for a node in vain. While it removes other pods for this one, that one's node is named.
 bool is_refused(const Json& status) {
-  if (!text(status, "nominatedNodeName").empty()) return false;
+  if (!text_at(status, "nominatedNodeName").empty()) return false;
   return std::ranges::any_of(status.value("conditions", Json::array()), [](const Json& condition) {
-    return text(condition, "type") == "PodScheduled" && text(condition, "status") == "False" &&
-           text(condition, "reason") == "Unschedulable";
+    return text_at(condition, "type") == "PodScheduled" && text_at(condition, "status") == "False" &&
+           text_at(condition, "reason") == "Unschedulable";
   });
 }
 
@@ -37,14 +24,14 @@ Member read_member(const Json& pod) {
   Member member{.ref = runtime::ref_of(pod), .uid = runtime::uid_of(pod), .needs = needs_of(pod)};
   const Json metadata = pod.value("metadata", Json::object());
   const Json status = pod.value("status", Json::object());
-  member.created = text(metadata, "creationTimestamp");
-  const std::string phase = text(status, "phase");
+  member.created = text_at(metadata, "creationTimestamp");
+  const std::string phase = text_at(status, "phase");
   member.leaving = metadata.contains("deletionTimestamp") || phase == "Succeeded" || phase == "Failed";
   member.state =
       pod.value("/spec/nodeName"_json_pointer, "").empty() ? Member::State::kReleased : Member::State::kBound;
   const Json gates = pod.value("/spec/schedulingGates"_json_pointer, Json::array());
   for (std::size_t place = 0; place < gates.size(); ++place) {
-    if (text(gates[place], "name") == render::kGangGate) {
+    if (text_at(gates[place], "name") == render::kGangGate) {
       member.state = Member::State::kHeld;
       member.gate = place;
     } else {
@@ -78,14 +65,14 @@ std::vector<Group> read_groups(const std::vector<Object>& pods) {
   for (const Object& pod : pods) {
     const Json labels = pod->value("/metadata/labels"_json_pointer, Json::object());
     const Json annotations = pod->value("/metadata/annotations"_json_pointer, Json::object());
-    const auto index = count_in(labels, render::kLwsGroupIndexLabel);
-    const auto size = count_in(annotations, render::kLwsSizeAnnotation);
+    const auto index = parse_integer<std::int64_t>(text_at(labels, render::kLwsGroupIndexLabel));
+    const auto size = parse_integer<std::int64_t>(text_at(annotations, render::kLwsSizeAnnotation));
     if (!index || !size) continue;
     const std::string ns = runtime::ref_of(*pod).ns;
-    const GroupName name{.ns = ns, .set = text(labels, render::kLwsNameLabel), .index = *index};
+    const GroupName name{.ns = ns, .set = text_at(labels, render::kLwsNameLabel), .index = *index};
     Group& group = by_name[name];
     group.name = name;
-    group.owner = {.ns = ns, .name = text(labels, render::kNameLabel)};
+    group.owner = {.ns = ns, .name = text_at(labels, render::kNameLabel)};
     group.size = *size;
     group.members.push_back(read_member(*pod));
   }

@@ -1,27 +1,16 @@
 #include "reconcilers/gates/node.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+
+#include "base/json_members.h"
+#include "base/parse_integer.h"
 
 namespace inference::reconcilers::gates {
 namespace {
 
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::optional<std::int64_t> integer(const std::string& digits) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 /// One requirement of a node selector term; `value` is null where the node has no such label.
 bool meets(const Json& requirement, const std::string* value) {
-  const std::string op = text(requirement, "operator");
+  const std::string op = text_at(requirement, "operator");
   const Json values = requirement.value("values", Json::array());
   const bool among = value != nullptr && std::ranges::find(values, Json(*value)) != values.end();
   if (op == "In") return among;
@@ -29,8 +18,8 @@ bool meets(const Json& requirement, const std::string* value) {
   if (op == "Exists") return value != nullptr;
   if (op == "DoesNotExist") return value == nullptr;
   if ((op != "Gt" && op != "Lt") || value == nullptr || values.size() != 1 || !values[0].is_string()) return false;
-  const auto has = integer(*value);
-  const auto bound = integer(values[0].get<std::string>());
+  const auto has = parse_integer<std::int64_t>(*value);
+  const auto bound = parse_integer<std::int64_t>(values[0].get_ref<const std::string&>());
   return has && bound && (op == "Gt" ? *has > *bound : *has < *bound);
 }
 
@@ -39,30 +28,30 @@ bool matches(const Json& term, const Node& node) {
   const Json fields = term.value("matchFields", Json::array());
   if (expressions.empty() && fields.empty()) return false;  // an empty term selects nothing
   const bool labels_match = std::ranges::all_of(expressions, [&](const Json& requirement) {
-    const auto label = node.labels.find(text(requirement, "key"));
+    const auto label = node.labels.find(text_at(requirement, "key"));
     return meets(requirement, label == node.labels.end() ? nullptr : label->get_ptr<const std::string*>());
   });
   return labels_match && std::ranges::all_of(fields, [&](const Json& requirement) {
-           return text(requirement, "key") == "metadata.name" && meets(requirement, &node.name);
+           return text_at(requirement, "key") == "metadata.name" && meets(requirement, &node.name);
          });
 }
 
 bool tolerates(const Json& toleration, const Json& taint) {
-  const std::string effect = text(toleration, "effect");
-  if (!effect.empty() && effect != text(taint, "effect")) return false;
-  const std::string key = text(toleration, "key");
-  const std::string op = text(toleration, "operator");
+  const std::string effect = text_at(toleration, "effect");
+  if (!effect.empty() && effect != text_at(taint, "effect")) return false;
+  const std::string key = text_at(toleration, "key");
+  const std::string op = text_at(toleration, "operator");
   if (key.empty()) return op == "Exists";
-  if (key != text(taint, "key")) return false;
+  if (key != text_at(taint, "key")) return false;
   if (op == "Exists") return true;
-  return (op.empty() || op == "Equal") && text(toleration, "value") == text(taint, "value");
+  return (op.empty() || op == "Equal") && text_at(toleration, "value") == text_at(taint, "value");
 }
 
 /// Pods that every node has again at once when they are gone.
 bool belongs_to_node(const Json& pod) {
   const Json owners = pod.value("/metadata/ownerReferences"_json_pointer, Json::array());
   return std::ranges::any_of(owners, [](const Json& owner) {
-    const std::string kind = text(owner, "kind");
+    const std::string kind = text_at(owner, "kind");
     return kind == "DaemonSet" || kind == "Node";
   });
 }
@@ -86,7 +75,7 @@ Node read_node(const Json& object) {
   node.taints = object.value("/spec/taints"_json_pointer, Json::array());
   const Json conditions = object.value("/status/conditions"_json_pointer, Json::array());
   const bool ready = std::ranges::any_of(conditions, [](const Json& condition) {
-    return text(condition, "type") == "Ready" && text(condition, "status") == "True";
+    return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
   });
   node.open = ready && !object.value("/spec/unschedulable"_json_pointer, false);
   node.most = read_amounts(object.value("/status/allocatable"_json_pointer, Json::object()));
@@ -116,7 +105,7 @@ bool admits(const Node& node, const Needs& needs) {
     return false;
   }
   return std::ranges::all_of(node.taints, [&](const Json& taint) {
-    if (text(taint, "effect") == "PreferNoSchedule") return true;
+    if (text_at(taint, "effect") == "PreferNoSchedule") return true;
     return std::ranges::any_of(needs.tolerations, [&](const Json& toleration) { return tolerates(toleration, taint); });
   });
 }
