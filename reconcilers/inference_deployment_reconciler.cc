@@ -124,12 +124,10 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(c
 ReconcileError InferenceDeploymentReconciler::retry(const client::ObjectRef& ref, const client::ApiError& error,
                                                     const std::string& doing) {
   using Remedy = client::ErrorClass::Remedy;
-  const client::ErrorClass found = client::classify(error);
-  ReconcileError failure{
-      .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
-  if (found.remedy == Remedy::kWait) failure.retry_after = *found.retry_after;
-  if (found.remedy == Remedy::kGrant && missing_rights_.last(ref)) failure.retry_after = kSlowRetry;
-  if (found.remedy == Remedy::kChange) failure.kind = ReconcileError::Kind::kTerminal;
+  const Remedy remedy = client::classify(error).remedy;
+  ReconcileError failure = ReconcileError::retry(doing, error);
+  if (remedy == Remedy::kGrant && missing_rights_.last(ref)) failure.retry_after = kSlowRetry;
+  if (remedy == Remedy::kChange) failure.kind = ReconcileError::Kind::kTerminal;
   return failure;
 }
 

@@ -5,8 +5,17 @@
 #include <exception>
 
 #include "base/logging.h"
+#include "operator/client/error_class.h"
 
 namespace inference::runtime {
+
+ReconcileError ReconcileError::retry(const std::string& doing, const client::ApiError& error) {
+  const client::ErrorClass found = client::classify(error);
+  const bool asked_to_wait = found.remedy == client::ErrorClass::Remedy::kWait;
+  return {.kind = Kind::kRetry,
+          .message = doing + ": " + error.to_string(),
+          .retry_after = asked_to_wait ? std::optional<Duration>(*found.retry_after) : std::nullopt};
+}
 
 Controller::Controller(ControllerOptions options, std::unique_ptr<Reconciler> reconciler, Metrics& metrics,
                        Clock& clock)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "operator/client/api_error.h"
 #include "operator/client/resource.h"
 #include "operator/runtime/metrics.h"
 #include "operator/runtime/work_queue.h"
@@ -39,6 +40,10 @@ class Result {
 
 /// Why a reconcile could not do its work. What the user did wrong is no error but status.
 struct ReconcileError {
+  /// A call of the API server failed while `doing` ("write status"): again, when the server says so or after the
+  /// back-off.
+  [[nodiscard]] static ReconcileError retry(const std::string& doing, const client::ApiError& error);
+
   enum class Kind {
     kRetry,     // the world may heal: again, after the key's growing back-off
     kTerminal,  // again only when something changes: trying once more would give the same

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/logging.h"
-#include "operator/client/error_class.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers::gates {
@@ -14,14 +13,6 @@ using runtime::Result;
 
 /// For the first lists of nodes and pods; what takes longer is said in status meanwhile.
 constexpr std::chrono::seconds kSyncPatience{2};
-
-ReconcileError retry(const std::string& doing, const client::ApiError& error) {
-  const client::ErrorClass found = client::classify(error);
-  ReconcileError failure{
-      .kind = ReconcileError::Kind::kRetry, .message = doing + ": " + error.to_string(), .retry_after = {}};
-  if (found.remedy == client::ErrorClass::Remedy::kWait) failure.retry_after = *found.retry_after;
-  return failure;
-}
 
 /// The pod is gone, which the cache will show.
 bool is_gone(const client::ApiError& error) {
@@ -50,7 +41,8 @@ GateKeeper::GateKeeper(Sources sources, std::shared_ptr<Board> board,
       clock_(clock) {}
 
 std::expected<Result, ReconcileError> GateKeeper::reconcile(const runtime::Request& /*request*/, std::stop_token stop) {
-  std::vector<Group> groups = read_groups(sources_.gated.list());
+  const std::vector<Object> gated = sources_.gated.list();
+  std::vector<Group> groups = read_groups(gated);
   memory_.update(groups, clock_.now());
   const bool settled = std::ranges::all_of(
       groups, [](const Group& group) { return group.count(Member::State::kBound) == std::ssize(group.members); });
@@ -73,7 +65,7 @@ std::expected<Result, ReconcileError> GateKeeper::reconcile(const runtime::Reque
   std::vector<Node> nodes;
   for (const Object& node : sources_.nodes.lister().list()) nodes.push_back(read_node(*node));
   for (const Object& pod : sources_.others.lister().list()) occupy(nodes, *pod);
-  for (const Object& pod : sources_.gated.list()) occupy(nodes, *pod);
+  for (const Object& pod : gated) occupy(nodes, *pod);
   const Decision decision = decide(std::move(nodes), groups, memory_, clock_.now());
   // From here on everything is decided; what follows only carries it out and tells.
   auto outcome = carry_out(decision, stop);
@@ -128,7 +120,7 @@ std::expected<void, ReconcileError> GateKeeper::release(const Member& member, st
     return {};
   }
   if (is_gone(patched.error())) return {};
-  return std::unexpected(retry("release pod " + member.ref.to_string(), patched.error()));
+  return std::unexpected(ReconcileError::retry("release pod " + member.ref.to_string(), patched.error()));
 }
 
 std::expected<void, ReconcileError> GateKeeper::recover(const Recovery& recovery, std::stop_token stop) {
@@ -137,7 +129,7 @@ std::expected<void, ReconcileError> GateKeeper::recover(const Recovery& recovery
   if (!removed && is_gone(removed.error())) return {};
   if (!removed)
     return std::unexpected(
-        retry("delete the leader of the split group " + recovery.leader.to_string(), removed.error()));
+        ReconcileError::retry("delete the leader of the split group " + recovery.leader.to_string(), removed.error()));
   memory_.split(recovery.group, recovery.leader_uid, clock_.now());
   log::warning("a group is made anew: other pods took a node that it was to have",
                {{"object", recovery.owner.to_string()}, {"group", recovery.leader.to_string()}});
