@@ -9,8 +9,8 @@
 namespace inference::reconcilers {
 
 /// Which objects' reconciles are answered 403, and since when. An API server that starts says 403 to everybody until
-/// its caches of roles are full, so only one that lasts
-/// is a right that someone has to grant. Thread-safe; each key is used by one reconcile at a time.
+/// its caches of roles are full, so only one that lasts is a right that someone has to grant. Thread-safe; each key is
+/// used by one reconcile at a time.
 class MissingRights {
  public:
   explicit MissingRights(Clock& clock) : clock_(clock) {}
