@@ -1,11 +1,10 @@
 // Groups are placed whole or not at all, by the real kube-scheduler.
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <map>
 
 #include "e2e/model.h"
-#include "e2e/real_cluster.h"
+#include "e2e/operator_suite.h"
 
 namespace inference::e2e {
 namespace {
@@ -13,48 +12,38 @@ namespace {
 using namespace client::resources;
 
 /// Nodes of a product that only this test asks for.
-class GangTest : public testing::Test {
+class GangTest : public OperatorSuite {
  protected:
-  static void SetUpTestSuite() { process_ = std::make_unique<OperatorProcess>(RealCluster::instance()); }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(process_->stop(SIGTERM), 0);
-    process_.reset();
-  }
+  GangTest() : OperatorSuite("gang") {}
   void TearDown() override {
-    if (HasFailure()) std::cerr << process_->log().substr(0, 20000);
+    OperatorSuite::TearDown();
     namespace_.remove();
     cluster_.remove_nodes(product());
   }
-  [[nodiscard]] std::string product() const { return namespace_.name(); }
+  [[nodiscard]] std::string product() const { return ns(); }
   [[nodiscard]] Json group(std::int64_t replicas) const {
-    return model(namespace_.name(), "m",
+    return model(ns(), "m",
                  {{"nodes", 2},
                   {"replicas", replicas},
                   {"accelerator", {{"product", product()}}},
                   {"scheduling", {{"gang", "Native"}}}});
   }
-  [[nodiscard]] Json object() { return cluster_.get(kInferenceDeployment, namespace_.name(), "m"); }
   /// How many pods of each group have a node.
   [[nodiscard]] std::map<std::string, int> placed() {
     std::map<std::string, int> groups;
-    for (const Json& pod : cluster_.list(kPod, namespace_.name())) {
+    for (const Json& pod : cluster_.list(kPod, ns())) {
       groups[pod["spec"]["schedulingGroup"].value("podGroupName", "none")] += pod["spec"].contains("nodeName") ? 1 : 0;
     }
     return groups;
   }
-
-  RealCluster& cluster_ = RealCluster::instance();
-  Namespace namespace_{cluster_, "gang"};
-  static std::unique_ptr<OperatorProcess> process_;
 };
-std::unique_ptr<OperatorProcess> GangTest::process_;
 
 TEST_F(GangTest, OneNodeShortNoPodOfTheGroupIsPlacedAndTheMissingNodeBringsItWhole) {
   cluster_.add_nodes(product(), 0, 1);
   cluster_.apply(group(1));
   // The scheduler has judged the whole group: that, and not an early look, is when nothing may be placed.
   ASSERT_TRUE(eventually([&] {
-    const auto groups = cluster_.list(kPodGroup, namespace_.name());
+    const auto groups = cluster_.list(kPodGroup, ns());
     return groups.size() == 1 && groups[0].value("/status/conditions/0/status"_json_pointer, "") == "False";
   })) << object().dump(1);
   EXPECT_EQ(placed(), (std::map<std::string, int>{{"m-0", 0}}));
@@ -77,7 +66,7 @@ TEST_F(GangTest, OfTwoGroupsOnThreeNodesOneIsPlacedWholeAndTheOtherNotAtAll) {
   ASSERT_TRUE(eventually(one_whole));
   ASSERT_TRUE(eventually([&] {
     std::size_t judged = 0;
-    for (const Json& found : cluster_.list(kPodGroup, namespace_.name()))
+    for (const Json& found : cluster_.list(kPodGroup, ns()))
       judged += found.contains("/status/conditions/0"_json_pointer) ? 1 : 0;
     return judged == 2;
   }));

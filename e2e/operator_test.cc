@@ -2,21 +2,20 @@
 // operator is a process with the rights of config/rbac. All assertions are about the state of the world.
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <set>
 #include <sstream>
 
 #include "e2e/model.h"
-#include "e2e/real_cluster.h"
+#include "e2e/operator_suite.h"
 
 namespace inference::e2e {
 namespace {
 
 using namespace client::resources;
 
-class Operator : public testing::Test {
+class Operator : public OperatorSuite {
  protected:
-  static void SetUpTestSuite() { process_ = std::make_unique<OperatorProcess>(RealCluster::instance()); }
+  Operator() : OperatorSuite("op") {}
   static void TearDownTestSuite() {
     // Whatever was done above was done with the rights of config/rbac: a missing one shows in the log.
     std::istringstream lines(process_->log());
@@ -24,16 +23,13 @@ class Operator : public testing::Test {
       const bool namespace_goes = line.find("because it is being terminated") != std::string::npos;
       EXPECT_TRUE(line.find("orbidden") == std::string::npos || namespace_goes) << line;
     }
-    EXPECT_EQ(process_->stop(SIGTERM), 0) << process_->log();
-    process_.reset();
+    OperatorSuite::TearDownTestSuite();
   }
   void TearDown() override {
     ASSERT_TRUE(process_->running()) << process_->log();
-    if (HasFailure()) std::cerr << process_->log().substr(0, 20000);
+    OperatorSuite::TearDown();
   }
 
-  [[nodiscard]] Json object(const std::string& name) { return cluster_.get(kInferenceDeployment, ns(), name); }
-  [[nodiscard]] const std::string& ns() const { return namespace_.name(); }
   /// Everything that the spec asks for is written; whether it serves is not waited for (a new replica counts only after
   /// minReadySeconds).
   void expect_applied(const std::string& name) {
@@ -49,12 +45,7 @@ class Operator : public testing::Test {
              object(name)["status"]["observedGeneration"] == object(name)["metadata"]["generation"];
     })) << object(name).dump(1);
   }
-
-  RealCluster& cluster_ = RealCluster::instance();
-  Namespace namespace_{cluster_, "op"};
-  static std::unique_ptr<OperatorProcess> process_;
 };
-std::unique_ptr<OperatorProcess> Operator::process_;
 
 TEST_F(Operator, MakesASingleNodeModelReadyWithAllItsChildren) {
   cluster_.apply(model(ns(), "m", {{"replicas", 2}}));

@@ -1,41 +1,26 @@
 // Faults that people reported of systems of this kind, as tests on the real API server.
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <set>
 
 #include "e2e/model.h"
-#include "e2e/real_cluster.h"
+#include "e2e/operator_suite.h"
 
 namespace inference::e2e {
 namespace {
 
 using namespace client::resources;
 
-class ReportedCases : public testing::Test {
+class ReportedCases : public OperatorSuite {
  protected:
-  static void SetUpTestSuite() { process_ = std::make_unique<OperatorProcess>(RealCluster::instance()); }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(process_->stop(SIGTERM), 0);
-    process_.reset();
-  }
-  void TearDown() override {
-    if (HasFailure()) std::cerr << process_->log().substr(0, 20000);
-  }
-  [[nodiscard]] const std::string& ns() const { return namespace_.name(); }
-  [[nodiscard]] Json object() { return cluster_.get(kInferenceDeployment, ns(), "m"); }
+  ReportedCases() : OperatorSuite("case") {}
   [[nodiscard]] Json deployment() { return cluster_.get(kDeployment, ns(), "m"); }
   [[nodiscard]] bool ready() {
     const Json now = object();
     return condition(now, "Ready") == "True/AllReplicasReady" &&
            now["status"]["observedGeneration"] == now["metadata"]["generation"];
   }
-
-  RealCluster& cluster_ = RealCluster::instance();
-  Namespace namespace_{cluster_, "case"};
-  static std::unique_ptr<OperatorProcess> process_;
 };
-std::unique_ptr<OperatorProcess> ReportedCases::process_;
 
 /// defilantech/LLMKube#192, ai-runway/airunway#400: the default rolling update needs a GPU more than the cluster has,
 /// and never ends.

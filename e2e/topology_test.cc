@@ -2,10 +2,8 @@
 // the test writes what a kubelet would report of the init containers; topology_script_test.cc runs their script.
 #include <gtest/gtest.h>
 
-#include <csignal>
-
 #include "e2e/model.h"
-#include "e2e/real_cluster.h"
+#include "e2e/operator_suite.h"
 
 namespace inference::e2e {
 namespace {
@@ -25,18 +23,9 @@ Json ended(const std::string& container, const std::string& message) {
           {"state", {{"terminated", {{"exitCode", 0}, {"reason", "Completed"}, {"message", message}}}}}};
 }
 
-class TopologyInThePod : public testing::Test {
+class TopologyInThePod : public OperatorSuite {
  protected:
-  static void SetUpTestSuite() { process_ = std::make_unique<OperatorProcess>(RealCluster::instance()); }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(process_->stop(SIGTERM), 0);
-    process_.reset();
-  }
-  void TearDown() override {
-    if (HasFailure()) std::cerr << process_->log().substr(0, 20000);
-  }
-  [[nodiscard]] const std::string& ns() const { return namespace_.name(); }
-  [[nodiscard]] Json object() { return cluster_.get(kInferenceDeployment, ns(), "m"); }
+  TopologyInThePod() : OperatorSuite("topology") {}
   [[nodiscard]] bool becomes(const std::string& type, const std::string& verdict) {
     const bool became = eventually([&] { return condition(object(), type) == verdict; });
     if (!became) std::cerr << type << " is no " << verdict << ": " << object().dump(1) << "\n";
@@ -83,12 +72,7 @@ class TopologyInThePod : public testing::Test {
   [[nodiscard]] Output cli(const std::string& pod) const {
     return run({KUBECTL_INFERENCE, "topology", pod, "-n", ns(), "--kubeconfig", cluster_.kubeconfig()});
   }
-
-  RealCluster& cluster_ = RealCluster::instance();
-  Namespace namespace_{cluster_, "topology"};
-  static std::unique_ptr<OperatorProcess> process_;
 };
-std::unique_ptr<OperatorProcess> TopologyInThePod::process_;
 
 TEST_F(TopologyInThePod, OffLooksAtNothing) {
   deploy("Off", 2, 1, 1);
