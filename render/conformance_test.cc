@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/yaml_reader.h"
+#include "render/fixtures.h"
 
 namespace inference::render {
 namespace {
@@ -15,10 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<Json> read_documents(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto documents = read_yaml_documents(text.str());
+  const auto documents = read_yaml_documents(read_file(path));
   EXPECT_TRUE(documents.has_value() && !documents->empty()) << path;
   std::vector<Json> values;
   for (const auto& document : documents.value()) values.push_back(document.value);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -13,24 +12,16 @@
 #include <fstream>
 #include <future>
 #include <semaphore>
-#include <sstream>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "render/fixtures.h"
 #include "render/template_set.h"
 
 namespace inference::render {
 namespace {
 
 namespace fs = std::filesystem;
-using Environment = std::map<std::string, std::string>;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// Where `program` is on the test's own PATH, shims resolved; empty when it is not installed.
 std::string which(const std::string& program) {
@@ -41,35 +32,6 @@ std::string which(const std::string& program) {
   if (std::fgets(path.data(), static_cast<int>(path.size()), pipe) == nullptr) path.clear();
   pclose(pipe);
   return path.substr(0, path.find('\n'));
-}
-
-pid_t start(const std::vector<std::string>& command, const Environment& environment, const fs::path& out,
-            const fs::path& err) {
-  std::vector<char*> argv;
-  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  std::vector<std::string> pairs;
-  for (const auto& [name, value] : environment) pairs.push_back(name + "=" + value);
-  std::vector<char*> envp;
-  for (std::string& pair : pairs) envp.push_back(pair.data());
-  envp.push_back(nullptr);
-  const std::string out_path = out.string();
-  const std::string err_path = err.string();
-  const pid_t pid = fork();
-  if (pid == 0) {
-    if (freopen(out_path.c_str(), "w", stdout) == nullptr || freopen(err_path.c_str(), "w", stderr) == nullptr)
-      _exit(126);
-    execve(argv[0], argv.data(), envp.data());
-    _exit(127);
-  }
-  return pid;
-}
-
-int wait_for(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::string free_port() {

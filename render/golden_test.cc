@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "base/yaml_reader.h"
 #include "base/yaml_writer.h"
 #include "crd/decode.h"
 #include "render/explanations.h"
+#include "render/fixtures.h"
 #include "render/render.h"
 #include "render/template_set.h"
 
@@ -19,13 +19,6 @@ namespace inference::render {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 fs::path golden_folder() {
   return fs::path(SOURCE_DIR) / "render" / "golden";

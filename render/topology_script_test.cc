@@ -1,18 +1,16 @@
 // Runs the script of templates/topology-script.yaml for real, under each shell that is installed and against a fake
 // nvidia-smi, and judges what it leaves as the operator does.
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "base/clock.h"
+#include "render/fixtures.h"
 #include "render/template_set.h"
 #include "topology/fixtures.h"
 #include "topology/verdict.h"
@@ -21,16 +19,8 @@ namespace inference::render {
 namespace {
 
 namespace fs = std::filesystem;
-using Environment = std::map<std::string, std::string>;
 using topology::Answer;
 using topology::fixture;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string script() {
   return TemplateSet::embedded().find("topology-script.yaml")->root.json.get<std::string>();
@@ -65,7 +55,7 @@ class ScriptRun {
     environment.emplace("PATH", (folder_ / "bin").string());
     environment.emplace("TOPOLOGY_MESSAGE", (folder_ / "message").string());
     environment.emplace("FOLDER", folder_.string());
-    start(shell, environment);
+    pid_ = start({shell, (folder_ / "topology.sh").string()}, environment, folder_ / "out", folder_ / "out");
   }
   ~ScriptRun() {
     kill(pid_, SIGKILL);
@@ -81,18 +71,14 @@ class ScriptRun {
   void send(int signal) const { kill(pid_, signal); }
   /// Waits for the end.
   int exit_code() {
-    int status = 0;
-    while (!code_ && waitpid(pid_, &status, 0) != pid_) {
-    }
-    if (!code_) code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (!code_) code_ = wait_for(pid_);
     return *code_;
   }
   /// Whether it holds the pod: it has said so and has not ended.
   [[nodiscard]] bool holds() {
     for (int tries = 0; tries < 3000; ++tries) {
       int status = 0;
-      if (!code_ && waitpid(pid_, &status, WNOHANG) == pid_)
-        code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (!code_ && waitpid(pid_, &status, WNOHANG) == pid_) code_ = exit_code_of(status);
       if (code_) return false;
       if (output().find("the engine does not start") != std::string::npos) return true;
       (void)sleep(clock_, std::chrono::milliseconds{10}, {});
@@ -102,26 +88,6 @@ class ScriptRun {
   }
 
  private:
-  void start(const std::string& shell, const Environment& environment) {
-    const std::string path = (folder_ / "topology.sh").string();
-    std::vector<std::string> pairs;
-    for (const auto& [name, value] : environment) pairs.push_back(name + "=" + value);
-    std::vector<char*> envp;
-    for (std::string& pair : pairs) envp.push_back(pair.data());
-    envp.push_back(nullptr);
-    std::string program = shell;
-    std::string argument = path;
-    const std::vector<char*> argv{program.data(), argument.data(), nullptr};
-    const std::string out = (folder_ / "out").string();
-    pid_ = fork();
-    if (pid_ != 0) return;
-    const int file = ::open(out.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    dup2(file, STDOUT_FILENO);
-    dup2(file, STDERR_FILENO);
-    execve(argv[0], argv.data(), envp.data());
-    _exit(127);
-  }
-
   SystemClock clock_;
   fs::path folder_;
   pid_t pid_ = -1;

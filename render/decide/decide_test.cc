@@ -4,7 +4,6 @@
 
 #include "render/decide/drain.h"
 #include "render/decide/fixtures.h"
-#include "render/decide/gang.h"
 #include "render/decide/model.h"
 #include "render/decide/names.h"
 #include "render/decide/network.h"
@@ -12,7 +11,6 @@
 #include "render/decide/resources.h"
 #include "render/decide/rollout.h"
 #include "render/decide/support.h"
-#include "render/decide/topology.h"
 
 namespace inference::render {
 namespace {
@@ -191,110 +189,6 @@ TEST(Support, RefusesWhatIsNotRenderedYetByPath) {
   Findings none;
   check_support(settings_of({}), none);
   EXPECT_TRUE(none.faults.empty() && none.notices.empty());
-}
-
-TEST(Topology, IsLookedAtWhereGpusOfAPodShareLayers) {
-  struct Row {
-    const char* says;
-    Json spec;
-    std::vector<std::string> modes;  // of the init containers, in their order
-  };
-  for (const Row& row :
-       {Row{"off", {{"parallelism", {{"tensor", 2}}}}, {}},
-        Row{"warn", {{"topologyCheck", "Warn"}, {"parallelism", {{"tensor", 2}}}}, {"report"}},
-        Row{"enforce", {{"topologyCheck", "Enforce"}, {"parallelism", {{"tensor", 2}}}}, {"report", "hold"}},
-        Row{"one GPU", {{"topologyCheck", "Enforce"}}, {}},
-        Row{"one GPU a stage", {{"topologyCheck", "Warn"}, {"parallelism", {{"tensor", 1}, {"pipeline", 4}}}}, {}},
-        Row{"one GPU a node",
-            {{"topologyCheck", "Warn"}, {"parallelism", {{"tensor", 2}, {"pipeline", 1}}}, {"nodes", 2}},
-            {}},
-        Row{"a stage on each node",
-            {{"topologyCheck", "Warn"}, {"parallelism", {{"tensor", 2}}}, {"nodes", 2}},
-            {"report"}}}) {
-    Findings findings;
-    const Settings settings = settings_of(row.spec);
-    const Sizing sizing = sizing_of(settings);
-    const PodResources resources = decide_resources(settings, sizing, rules(), findings);
-    const auto containers = decide_topology(settings, sizing, resources, {.value = "engine:1", .reason = {}}, findings);
-    std::vector<std::string> modes;
-    if (containers) modes.push_back(containers->topology_check.values.mode.value);
-    if (containers && containers->topology_gate) modes.push_back(containers->topology_gate->values.mode.value);
-    EXPECT_EQ(modes, row.modes) << row.says;
-    EXPECT_TRUE(findings.faults.empty()) << row.says;
-    if (!containers) continue;
-    const TopologyValues& check = containers->topology_check.values;
-    EXPECT_EQ(check.gpus.value, "2") << row.says;
-    EXPECT_EQ(check.tensor.value, "2") << row.says;
-    EXPECT_EQ(check.image.value, "engine:1");
-    EXPECT_EQ(check.mode.reason.inputs, std::vector<std::string>{"spec.topologyCheck"});
-    EXPECT_EQ(check.resources.value, resources.list.value) << "other requests would get other devices";
-  }
-}
-
-TEST(Topology, IsRefusedOnDevicesThatNvidiaSmiDoesNotKnow) {
-  Findings findings;
-  const Settings settings = settings_of({{"topologyCheck", "Warn"},
-                                         {"parallelism", {{"tensor", 2}}},
-                                         {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
-  const Sizing sizing = sizing_of(settings);
-  const PodResources resources = decide_resources(settings, sizing, rules(), findings);
-  EXPECT_FALSE(decide_topology(settings, sizing, resources, {}, findings).has_value());
-  EXPECT_TRUE(refuses(findings, "NotSupported", "spec.topologyCheck"));
-}
-
-TEST(Gang, TakesWhatTheClusterServes) {
-  using enum crd::Gang;
-  struct Row {
-    const char* asked;
-    ClusterFacts cluster;
-    std::optional<crd::Gang> recorded;
-    crd::Gang gang;
-    std::string notice;
-  };
-  const ClusterFacts nothing{.leader_worker_set = true};
-  const ClusterFacts native{.leader_worker_set = true, .native_gang = true, .volcano = true};
-  const ClusterFacts volcano{.leader_worker_set = true, .volcano = true};
-  for (const Row& row :
-       {Row{"Auto", native, {}, kNative, ""}, Row{"Auto", volcano, {}, kVolcano, ""},
-        Row{"Auto", nothing, {}, kGates, "BestEffortGang"}, Row{"Auto", native, kGates, kGates, "BestEffortGang"},
-        Row{"Gates", native, {}, kGates, ""}, Row{"Gates", nothing, kNone, kGates, ""},
-        Row{"Auto", native, kVolcano, kVolcano, ""}, Row{"Auto", native, kNone, kNone, "NotAGang"},
-        Row{"Auto", nothing, kNative, kNative, "GangNotServed"}, Row{"None", native, {}, kNone, ""},
-        Row{"Volcano", native, kNative, kVolcano, ""}}) {
-    Findings findings;
-    const Settings settings =
-        settings_of({{"nodes", 2}, {"parallelism", {{"tensor", 8}}}, {"scheduling", {{"gang", row.asked}}}});
-    const GangChoice choice = decide_gang(settings, row.cluster, row.recorded, findings);
-    EXPECT_EQ(choice.gang.value, row.gang) << row.asked;
-    EXPECT_EQ(row.notice.empty() ? findings.notices.empty() : says(findings, row.notice), true) << row.asked;
-    EXPECT_TRUE(findings.faults.empty());
-    EXPECT_EQ(choice.scheduler_name.has_value(), row.gang == kVolcano);
-    EXPECT_EQ(choice.label.has_value(), row.gang == kNative || row.gang == kGates);
-    EXPECT_EQ(choice.gates.has_value(), row.gang == kGates);
-  }
-}
-
-TEST(Gang, RefusesWhatTheClusterLacksOnceItIsNamed) {
-  for (const char* asked : {"Native", "Volcano"}) {
-    const Settings settings = settings_of({{"nodes", 2}, {"scheduling", {{"gang", asked}}}});
-    Findings findings;
-    (void)decide_gang(settings, {.leader_worker_set = true}, {}, findings);
-    EXPECT_TRUE(refuses(findings, "ClusterLacksGang", "spec.scheduling.gang")) << asked;
-    Findings offline;
-    (void)decide_gang(settings, {.offline = true}, {}, offline);
-    EXPECT_TRUE(offline.faults.empty()) << asked;
-  }
-  Findings findings;
-  (void)decide_gang(settings_of({{"nodes", 2}, {"scheduling", {{"gang", "Kueue"}}}}), {}, {}, findings);
-  EXPECT_TRUE(refuses(findings, "NotSupported", "spec.scheduling.gang"));
-}
-
-TEST(Gang, IsNoneForOnePod) {
-  Findings findings;
-  const GangChoice choice = decide_gang(settings_of({{"scheduling", {{"gang", "Volcano"}, {"queue", "q"}}}}),
-                                        {.volcano = true}, {}, findings);
-  EXPECT_EQ(choice.gang.value, crd::Gang::kNone);
-  EXPECT_TRUE(says(findings, "QueueNotUsed"));
 }
 
 TEST(Drain, IsWaitPlusDrainPlusTeardownToTheSecond) {
