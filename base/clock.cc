@@ -96,7 +96,7 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     return std::nullopt;
   }
   if (take(text, ".")) {
-    // Fractions do not matter for an expiry, but must be digits.
+    // A fraction is not kept, but must be of digits.
     if (take_number(text, 1) < 0) return std::nullopt;
     while (take_number(text, 1) >= 0) {
     }

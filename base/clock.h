@@ -49,7 +49,7 @@ class SystemClock final : public Clock {
 /// `2026-11-30T12:00:00.000000Z`.
 [[nodiscard]] std::string to_rfc3339_micro(WallTime time);
 
-/// Reads RFC 3339 with any offset and fraction, as metav1.Time is written; nothing when it is not that.
+/// Reads RFC 3339 with any offset and fraction, to the second, as metav1.Time is written; nothing when it is not that.
 [[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace inference
