@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/source_path.h"
+
 namespace inference {
 namespace {
 
@@ -64,7 +66,7 @@ std::vector<std::string> includes_of(const std::string& text) {
 
 std::vector<Source> read_sources() {
   std::vector<Source> sources;
-  const std::filesystem::path root(SOURCE_DIR);
+  const std::filesystem::path root(source_path(""));
   for (const std::string top : {"base", "crd", "topology", "render", "operator", "reconcilers", "cli"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / top)) {
       const std::string extension = entry.path().extension().string();

@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 
+#include "base/source_path.h"
 #include "cli/fixtures.h"
 
 namespace inference::cli {
@@ -171,8 +172,7 @@ TEST(RenderCommand, AssumesTheClusterThatItIsTold) {
 struct OwnTemplates {
   TemporaryFolder folder;
   OwnTemplates() {
-    std::filesystem::copy(std::string(SOURCE_DIR) + "/templates", folder.path("t"),
-                          std::filesystem::copy_options::recursive);
+    std::filesystem::copy(source_path("templates"), folder.path("t"), std::filesystem::copy_options::recursive);
   }
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
     std::string text = read_text(folder.path("t/" + file));
@@ -228,14 +228,13 @@ TEST(RenderCommand, LeavesNoTemplateOutWithoutAWord) {
             "/pod.yaml: is no regular file\n");
   EXPECT_EQ(refusal_of("engines",
                        [](const std::string& path) {
-                         std::filesystem::create_directory_symlink(std::string(SOURCE_DIR) + "/templates/engines",
-                                                                   path);
+                         std::filesystem::create_directory_symlink(source_path("templates/engines"), path);
                        }),
             "/engines: is a link to a folder, which is not followed\n");
 }
 
 TEST(RenderCommand, RendersFromAFolderOfTemplates) {
-  const std::string templates = std::string(SOURCE_DIR) + "/templates";
+  const std::string templates = source_path("templates");
   EXPECT_EQ(rendered({"--templates", templates}, deployment("m")), rendered({}, deployment("m")));
 
   const TemporaryFolder folder;

@@ -1,3 +1,4 @@
+#include "base/source_path.h"
 #include "cli/fixtures.h"
 
 namespace inference::cli {
@@ -142,7 +143,7 @@ TEST(ValidateCommand, JudgesTheStatusAsAStrictApiServer) {
 }
 
 TEST(ValidateCommand, ValidatesTheSamples) {
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(SOURCE_DIR) + "/config/samples")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("config/samples"))) {
     if (entry.path().extension() != ".yaml" || entry.path().filename() == "kustomization.yaml") continue;
     const Result result = run_binary({"validate", "-f", entry.path().string()});
     EXPECT_EQ(result.code, 0) << result.out << result.err;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "base/source_path.h"
 #include "crd/rules.h"
 #include "crd/verdict_cases.h"
 
@@ -13,7 +14,7 @@ namespace inference::crd {
 namespace {
 
 const std::vector<VerdictCase>& cases() {
-  static const std::vector<VerdictCase> all = read_verdict_cases(SOURCE_DIR "/crd/verdict_cases.yaml");
+  static const std::vector<VerdictCase> all = read_verdict_cases(source_path("crd/verdict_cases.yaml"));
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/source_path.h"
 #include "crd/embedded_crds.h"
 #include "crd/wire_names.h"
 
@@ -73,8 +74,8 @@ TEST(Crd, DefaultsNothingInStoredObjects) {
 }
 
 TEST(Crd, StaysSmallEnoughForClientSideApply) {
-  for (const char* file : {"/crd/inferencedeployments.yaml", "/crd/inferenceprofiles.yaml"}) {
-    EXPECT_LT(std::filesystem::file_size(std::string(SOURCE_DIR) + file), 100'000U) << file;
+  for (const char* file : {"crd/inferencedeployments.yaml", "crd/inferenceprofiles.yaml"}) {
+    EXPECT_LT(std::filesystem::file_size(source_path(file)), 100'000U) << file;
   }
   EXPECT_LT(kInferenceDeploymentsCrd.size(), 100'000U);
   EXPECT_LT(kInferenceProfilesCrd.size(), 100'000U);

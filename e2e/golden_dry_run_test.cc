@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "e2e/real_cluster.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::vector<std::filesystem::path> golden_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(SOURCE_DIR) + "/render/golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("render/golden"))) {
     if (std::filesystem::exists(entry.path() / "rendered.yaml")) files.push_back(entry.path() / "rendered.yaml");
   }
   std::ranges::sort(files);

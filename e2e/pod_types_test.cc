@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "base/yaml_writer.h"
 #include "e2e/real_cluster.h"
@@ -73,7 +74,7 @@ TEST(PodTypes, AreThoseOfTheApiServer) {
       {"kubernetes", version.at("major").get<std::string>() + "." + version.at("minor").get<std::string>()},
       {"types", Types(open_api).all()}};
   if (std::getenv("UPDATE_POD_TYPES") != nullptr)
-    std::ofstream(SOURCE_DIR "/crd/pod_types.yaml") << kHeader << write_yaml(table);
+    std::ofstream(source_path("crd/pod_types.yaml")) << kHeader << write_yaml(table);
   EXPECT_EQ(crd::pod_types(), table) << Json::diff(crd::pod_types(), table).dump(1);
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "base/source_path.h"
 #include "operator/client/client_config.h"
 #include "operator/client/error_class.h"
 
@@ -45,7 +46,7 @@ RealCluster::RealCluster(std::string kubeconfig, Install install)
   if (!api) give_up(api.error().message);
   api_ = std::move(*api);
   if (install == Install::kNo) return;
-  must({"apply", "--server-side", "-k", std::string(SOURCE_DIR) + "/config/default"});
+  must({"apply", "--server-side", "-k", source_path("config/default")});
   must({"wait", "--for=condition=Established", "--timeout=60s", "crd/inferencedeployments.inference-operator.dev",
         "crd/inferenceprofiles.inference-operator.dev"});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/source_path.h"
 #include "crd/quantity.h"
 #include "crd/verdict_cases.h"
 #include "e2e/real_cluster.h"
@@ -39,7 +40,7 @@ std::vector<std::string> named_paths(const client::ApiError& error) {
 TEST(Verdict, OfTheRealApiServerIsThatOfTheDecoder) {
   std::size_t bad = 0;
   std::size_t placed = 0;
-  for (const crd::VerdictCase& each : crd::read_verdict_cases(SOURCE_DIR "/crd/verdict_cases.yaml")) {
+  for (const crd::VerdictCase& each : crd::read_verdict_cases(source_path("crd/verdict_cases.yaml"))) {
     const auto answer = judge(each.object);
     if (each.at.empty()) {
       EXPECT_TRUE(answer.has_value()) << each.name << ": " << answer.error().to_string();

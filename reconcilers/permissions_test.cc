@@ -5,13 +5,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 
 namespace inference::reconcilers {
 namespace {
 
 std::set<Permission> granted(const std::string& name) {
-  std::ifstream file(std::string(SOURCE_DIR) + "/config/rbac/" + name);
+  std::ifstream file(source_path("config/rbac/") + name);
   std::stringstream text;
   text << file.rdbuf();
   const auto documents = read_yaml_documents(text.str());

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "render/fixtures.h"
 
@@ -89,7 +90,7 @@ void check(const Json& row, const Json& object) {
 }
 
 TEST(Conformance, EveryRowHoldsInTheRecordedRenderings) {
-  const fs::path folder = fs::path(SOURCE_DIR) / "render";
+  const fs::path folder = source_path("render");
   std::size_t rows = 0;
   for (const Json& list : read_documents(folder / "conformance.yaml")) {
     for (const Json& group : list) {

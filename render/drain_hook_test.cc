@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/source_path.h"
 #include "render/fixtures.h"
 #include "render/template_set.h"
 
@@ -206,7 +207,7 @@ class Laboratory {
     pid_t engine = 0;
     std::string port = free_port();
     if (!scenario.engine.is_null()) {
-      engine = start({which("python3"), std::string(SOURCE_DIR) + "/render/fake_engine.py", scenario.engine.dump()}, {},
+      engine = start({which("python3"), source_path("render/fake_engine.py"), scenario.engine.dump()}, {},
                      folder / "port", folder / "asked");
       SystemClock clock;
       port.clear();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "base/yaml_writer.h"
 #include "crd/decode.h"
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path golden_folder() {
-  return fs::path(SOURCE_DIR) / "render" / "golden";
+  return source_path("render/golden");
 }
 
 std::vector<std::string> cases() {

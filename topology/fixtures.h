@@ -6,11 +6,13 @@
 #include <iterator>
 #include <string>
 
+#include "base/source_path.h"
+
 namespace inference::topology {
 
 /// Output of `nvidia-smi topo -m` from fixtures/, for tests.
 inline std::string fixture(const std::string& name) {
-  std::ifstream file(std::string(SOURCE_DIR) + "/topology/fixtures/" + name + ".txt", std::ios::binary);
+  std::ifstream file(source_path("topology/fixtures/") + name + ".txt", std::ios::binary);
   EXPECT_TRUE(file.good()) << name;
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "operator/runtime/metrics.h"
 
@@ -16,7 +17,7 @@ namespace inference::runtime {
 namespace {
 
 std::string read(const std::string& name) {
-  std::ifstream file(std::string(SOURCE_DIR) + "/config/prometheus/" + name);
+  std::ifstream file(source_path("config/prometheus/") + name);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
