@@ -82,6 +82,7 @@ class CurlLoop {
  private:
   using SteadyClock = std::chrono::steady_clock;
   static int watch_socket(CURL* easy, curl_socket_t socket, int what, void* loop, void* watched);
+  void unwatch_socket(curl_socket_t socket) const;
   static int set_timer(CURLM* multi, long milliseconds, void* loop);
   void wake() { (void)::eventfd_write(wake_.number(), 1); }
   void run(const std::stop_token& stop);
@@ -104,16 +105,22 @@ class CurlLoop {
 /// libcurl says which sockets it waits for, and is then called for those alone on which something happens: most
 /// transfers are watches that are silent for minutes.
 int CurlLoop::watch_socket(CURL* /*easy*/, curl_socket_t socket, int what, void* loop, void* /*watched*/) {
-  const int epoll = static_cast<CurlLoop*>(loop)->epoll_.number();
   if (what == CURL_POLL_REMOVE) {
-    ::epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nullptr);  // fails when it is closed already, which removes it too
+    static_cast<CurlLoop*>(loop)->unwatch_socket(socket);
     return 0;
   }
+  const int epoll = static_cast<CurlLoop*>(loop)->epoll_.number();
   epoll_event event{.events = 0, .data = {.fd = socket}};
   if (what != CURL_POLL_OUT) event.events |= EPOLLIN;
   if (what != CURL_POLL_IN) event.events |= EPOLLOUT;
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0) return 0;
   return errno == EEXIST && ::epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0 ? 0 : -1;
+}
+
+/// Of a connection that is given up while it is made libcurl 7.88 says so after it has closed the socket
+/// (cf_socket_close). The number may be another thread's by then: it is not in this epoll set, and nothing happens.
+void CurlLoop::unwatch_socket(curl_socket_t socket) const {
+  ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, socket, nullptr);
 }
 
 int CurlLoop::set_timer(CURLM* /*multi*/, long milliseconds, void* loop) {
