@@ -91,7 +91,7 @@ class Renderer {
     c.engine = decide_engine(s, knowledge_, findings_);
     c.gang = decide_gang(s, input_.cluster, input_.recorded_gang, findings_);
     c.network = decide_network(s, c.sizing);
-    init_containers_ = decide_topology(s, c.sizing, c.resources, c.engine.image, findings_);
+    topology_ = decide_topology(s, c.sizing, c.resources, c.engine.image, findings_);
     check_drain(s, rules, findings_);
     if (c.sizing.nodes.value > 1 && !input_.cluster.leader_worker_set && !input_.cluster.offline) {
       findings_.refuse(
@@ -138,7 +138,7 @@ class Renderer {
                                                                .environment = std::move(choices_.drain.environment)};
     pod.grace_period = std::move(drain.grace_period);
     add_placement(pod);
-    if (init_containers_) pod.init_containers = {.file = "topology-check.yaml", .values = *init_containers_};
+    add_init_containers(role, pod);
     pod.image = c.engine.image;
     if (facts.command)
       pod.command = {.value = facts.command->value,
@@ -155,6 +155,16 @@ class Renderer {
     pod.shared_memory = c.resources.shared_memory;
     pod.drain_config_map = {.value = c.names.drain_hook, .reason = identity("the owner's name and -drain")};
     return pod;
+  }
+
+  void add_init_containers(PodRole role, PodValues& pod) const {
+    InitContainersValues values = topology_;
+    if (role == PodRole::kWorker) {
+      values.wait_for_leader = {.file = "wait-for-leader.yaml",
+                                .values = {.image = choices_.engine.image, .resources = choices_.resources.list}};
+    }
+    if (values.topology_check || values.wait_for_leader)
+      pod.init_containers = {.file = "init-containers.yaml", .values = std::move(values)};
   }
 
   void add_placement(PodValues& pod) const {
@@ -325,7 +335,7 @@ class Renderer {
   const crd::ObjectMeta& meta_;
   Choices choices_;
   std::vector<NamedSetting> named_;
-  std::optional<InitContainersValues> init_containers_;
+  InitContainersValues topology_;
   PodValues server_;  // a Deployment's, or the leader of a group
   PodValues worker_;
   Findings findings_;

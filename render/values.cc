@@ -26,7 +26,8 @@ std::vector<TemplateSchema> template_schemas() {
       object_of<BudgetValues>("poddisruptionbudget.yaml", "policy/v1", "PodDisruptionBudget", "spec"),
       schema_of<PodValues>("pod.yaml"),
       schema_of<ProbeValues>("probe.yaml"),
-      schema_of<InitContainersValues>("topology-check.yaml"),
+      schema_of<InitContainersValues>("init-containers.yaml"),
+      schema_of<WaitForLeaderValues>("wait-for-leader.yaml"),
       schema_of<TopologyValues>("topology-container.yaml"),
   };
 }

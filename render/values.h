@@ -52,14 +52,25 @@ inline constexpr auto kHolesOf<TopologyValues> = std::tuple{
     Hole{"topology_tensor", &TopologyValues::tensor},       Hole{"topology_resources", &TopologyValues::resources},
 };
 
+struct WaitForLeaderValues {
+  Traced<std::string> image;
+  HoleValue resources;
+};
+template <>
+inline constexpr auto kHolesOf<WaitForLeaderValues> = std::tuple{
+    Hole{"wait_image", &WaitForLeaderValues::image},
+    Hole{"wait_resources", &WaitForLeaderValues::resources},
+};
+
 struct InitContainersValues {
-  SubTemplate<TopologyValues> topology_check;
-  std::optional<SubTemplate<TopologyValues>> topology_gate;
+  std::optional<SubTemplate<TopologyValues>> topology_check, topology_gate;
+  std::optional<SubTemplate<WaitForLeaderValues>> wait_for_leader;
 };
 template <>
 inline constexpr auto kHolesOf<InitContainersValues> = std::tuple{
     Hole{"topology_check", &InitContainersValues::topology_check},
     Hole{"topology_gate", &InitContainersValues::topology_gate},
+    Hole{"wait_for_leader", &InitContainersValues::wait_for_leader},
 };
 
 struct PodValues {

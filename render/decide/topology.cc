@@ -13,17 +13,16 @@ Traced<std::string> as_text(const Traced<std::int64_t>& number) {
 
 }  // namespace
 
-std::optional<InitContainersValues> decide_topology(const Settings& settings, const Sizing& sizing,
-                                                    const PodResources& resources, const Traced<std::string>& image,
-                                                    Findings& findings) {
+InitContainersValues decide_topology(const Settings& settings, const Sizing& sizing, const PodResources& resources,
+                                     const Traced<std::string>& image, Findings& findings) {
   const auto& check = settings.topology_check;
-  if (check.value == crd::TopologyCheck::kOff) return std::nullopt;
+  if (check.value == crd::TopologyCheck::kOff) return {};
   if (!settings.resource_name.value.starts_with("nvidia.com/")) {
     findings.refuse("NotSupported", check.path,
                     "the check asks nvidia-smi, which does not know " + settings.resource_name.value + "; use Off");
-    return std::nullopt;
+    return {};
   }
-  if (sizing.tensor.value == 1 || sizing.gpus_per_pod.value == 1) return std::nullopt;
+  if (sizing.tensor.value == 1 || sizing.gpus_per_pod.value == 1) return {};
   const auto container = [&](const char* name, const char* mode, std::string why) {
     const Reason reason{
         .rule = "topology_check", .text = std::move(why), .inputs = {check.path}, .source = check.source};
@@ -35,9 +34,8 @@ std::optional<InitContainersValues> decide_topology(const Settings& settings, co
                                                   .tensor = as_text(sizing.tensor),
                                                   .resources = resources.list}};
   };
-  InitContainersValues values{
-      .topology_check = container(topology::kCheckContainer, "report", "the links reach the status"),
-      .topology_gate = std::nullopt};
+  InitContainersValues values;
+  values.topology_check = container(topology::kCheckContainer, "report", "the links reach the status");
   if (check.value == crd::TopologyCheck::kEnforce)
     values.topology_gate = container(topology::kGateContainer, "hold", "the engine starts on good links only");
   return values;

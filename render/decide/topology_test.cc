@@ -35,12 +35,13 @@ TEST(Topology, IsLookedAtWhereGpusOfAPodShareLayers) {
     const PodResources resources = decide_resources(settings, sizing, rules(), findings);
     const auto containers = decide_topology(settings, sizing, resources, {.value = "engine:1", .reason = {}}, findings);
     std::vector<std::string> modes;
-    if (containers) modes.push_back(containers->topology_check.values.mode.value);
-    if (containers && containers->topology_gate) modes.push_back(containers->topology_gate->values.mode.value);
+    for (const auto* container : {&containers.topology_check, &containers.topology_gate}) {
+      if (*container) modes.push_back((*container)->values.mode.value);
+    }
     EXPECT_EQ(modes, row.modes) << row.says;
     EXPECT_TRUE(findings.faults.empty()) << row.says;
-    if (!containers) continue;
-    const TopologyValues& check = containers->topology_check.values;
+    if (!containers.topology_check) continue;
+    const TopologyValues& check = containers.topology_check->values;
     EXPECT_EQ(check.gpus.value, "2") << row.says;
     EXPECT_EQ(check.tensor.value, "2") << row.says;
     EXPECT_EQ(check.image.value, "engine:1");
@@ -56,7 +57,7 @@ TEST(Topology, IsRefusedOnDevicesThatNvidiaSmiDoesNotKnow) {
                                          {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
   const Sizing sizing = sizing_of(settings);
   const PodResources resources = decide_resources(settings, sizing, rules(), findings);
-  EXPECT_FALSE(decide_topology(settings, sizing, resources, {}, findings).has_value());
+  EXPECT_FALSE(decide_topology(settings, sizing, resources, {}, findings).topology_check.has_value());
   EXPECT_TRUE(refuses(findings, "NotSupported", "spec.topologyCheck"));
 }
 
