@@ -8,6 +8,7 @@
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/plan.h"
+#include "reconcilers/pod_groups.h"
 #include "reconcilers/status.h"
 
 namespace inference::reconcilers {
@@ -86,11 +87,17 @@ Duration until_gated_too_long(const Observed& observed, const Plan& plan, WallTi
   return since ? *since + limit - now : Duration::max();
 }
 
+/// How long until a PodGroup counts as one that the scheduler does not know; Duration::max() for none.
+Duration until_unheeded(const std::optional<UnheededGroup>& group, WallTime now) {
+  const auto since = group ? parse_rfc3339(group->since) : std::nullopt;
+  return since ? *since + kUnheededPatience - now : Duration::max();
+}
+
 /// The outcome, looked at again after `delay` at the latest when that lies ahead.
 std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileError> outcome, Duration delay) {
   const bool ahead = delay > Duration::zero() && delay < Duration::max();
   if (!outcome || !ahead || (outcome->delay() && *outcome->delay() <= delay)) return outcome;
-  return Result::requeue_after(delay, "a group that waits too long is told of");
+  return Result::requeue_after(delay, "what lasts too long is told of");
 }
 
 }  // namespace
@@ -168,6 +175,8 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   count_applied(request.ref, generation, plan, applied);
 
   const Duration until_too_long = until_gated_too_long(*observed, plan, clock_.wall_now());
+  const auto unheeded = find_unheeded_group(observed->children, observed->pods);
+  const Duration until_lacking = until_unheeded(unheeded, clock_.wall_now());
   const Json status =
       compute_status({.generation = generation,
                       .previous = observed->status(),
@@ -178,9 +187,10 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .workload = current_workload(*observed, plan, applied),
                       .pods = read_pods(observed->pods),
                       .gated = observed->gated ? std::optional(observed->gated->why) : std::nullopt,
-                      .gated_too_long = until_too_long <= Duration::zero()},
+                      .gated_too_long = until_too_long <= Duration::zero(),
+                      .unheeded_group = until_lacking <= Duration::zero() ? unheeded->name : ""},
                      to_rfc3339(clock_.wall_now()));
-  const auto done = sooner_of(outcome(plan, applied), until_too_long);
+  const auto done = sooner_of(sooner_of(outcome(plan, applied), until_too_long), until_lacking);
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;

@@ -13,6 +13,7 @@ using crd::Conditions;
 using Status = crd::ConditionStatus;
 
 constexpr const char* kGatedTooLong = "GatedTooLong";
+constexpr const char* kSchedulerLacksGang = "SchedulerLacksGang";
 
 /// One verdict: the part of a condition that a rule decides.
 struct Verdict {
@@ -143,23 +144,36 @@ Verdict cache_ready(const StatusInput& in) {
   return {Status::kTrue, "NotUsed", "the weights are read in place from " + in.model_uri};
 }
 
+/// How many pods wait for a node, and how many GPUs that is.
+std::string without_a_node(const StatusInput& in) {
+  const std::int64_t pods = in.pods.total - in.pods.placed;
+  const std::int64_t gpus =
+      in.rendered == nullptr ? 0 : pods * in.rendered->resolved.value("gpusPerPod", std::int64_t{0});
+  return of(pods, in.pods.total, "pods have no node") +
+         (gpus > 0 ? " for " + std::to_string(gpus) + (gpus == 1 ? " GPU; " : " GPUs; ") : "; ");
+}
+
 Verdict scheduled(const StatusInput& in) {
   if (in.rendered != nullptr && in.rendered->replicas == 0)
     return {Status::kTrue, "NoReplicas", "no replicas are wanted"};
   if (!in.workload.exists) return {Status::kUnknown, "NoPods", "no pods exist yet"};
   const std::int64_t wanted = in.workload.wanted * (in.rendered != nullptr ? in.rendered->nodes : 1);
+  if (!in.unheeded_group.empty()) {
+    const bool all = in.pods.placed >= wanted;
+    return {all ? Status::kTrue : Status::kFalse, kSchedulerLacksGang,
+            (all ? "every pod has a node; but " : without_a_node(in)) + "the scheduler places the pods of PodGroup " +
+                in.unheeded_group + " one by one: start kube-scheduler with --feature-gates=GenericWorkload=true, or " +
+                "set scheduling.gang: Gates"};
+  }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kUnschedulable)) {
     const bool gpus = problem->message.find("Insufficient nvidia.com/") != std::string::npos;
-    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
-            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
+    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable", without_a_node(in) + where(*problem)};
   }
   if (in.gated) {
-    return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang",
-            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + *in.gated};
+    return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang", without_a_node(in) + *in.gated};
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
-    return {Status::kFalse, "WaitingForGang",
-            of(in.pods.total - in.pods.placed, in.pods.total, "pods have no node; ") + where(*problem)};
+    return {Status::kFalse, "WaitingForGang", without_a_node(in) + where(*problem)};
   }
   if (in.pods.placed >= wanted) return {Status::kTrue, "AllPodsPlaced", "every pod has a node"};
   if (in.pods.total < wanted) return {Status::kUnknown, "PodsMissing", of(in.pods.total, wanted, "pods exist")};
@@ -310,9 +324,9 @@ std::vector<Transition> transitions(const Json* previous, const Json& current) {
     changes.push_back({true, field(is_linked, "reason"), field(is_linked, "message")});
   }
   const Json* placed = condition_of(&current, "Scheduled");
-  if (field(placed, "reason") == kGatedTooLong &&
-      field(condition_of(previous, "Scheduled"), "reason") != kGatedTooLong) {
-    changes.push_back({true, kGatedTooLong, field(placed, "message")});
+  for (const char* reason : {kGatedTooLong, kSchedulerLacksGang}) {
+    if (field(placed, "reason") == reason && field(condition_of(previous, "Scheduled"), "reason") != reason)
+      changes.push_back({true, reason, field(placed, "message")});
   }
   const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());
   for (const Json& notice : current.value("notices", Json::array())) {

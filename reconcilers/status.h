@@ -39,6 +39,7 @@ struct StatusInput {
   Pods pods = {};
   std::optional<std::string> gated = std::nullopt;  // why a group of it waits behind our scheduling gates
   bool gated_too_long = false;                      // for longer than the startup's time
+  std::string unheeded_group = {};                  // a PodGroup that the scheduler does not know (find_unheeded_group)
 };
 
 /// The whole status of an InferenceDeployment, every condition included: one pure function of what is known, so that no

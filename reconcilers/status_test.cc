@@ -104,6 +104,20 @@ const std::vector<Phase>& phases() {
          in.gated_too_long = true;
        },
        {{"Scheduled", "False/GatedTooLong"}, {"Ready", "Unknown/GatedTooLong"}}},
+      {"a scheduler that knows no groups places half of one",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kUnschedulable, "m-1", "", "1 Insufficient nvidia.com/gpu."}}};
+         in.unheeded_group = "m-1";
+       },
+       {{"Scheduled", "False/SchedulerLacksGang"}, {"Ready", "Unknown/SchedulerLacksGang"}}},
+      {"a scheduler that knows no groups had room for all",
+       [](StatusInput& in) {
+         in.workload = serving(6);
+         in.pods = {6, 6, {}};
+         in.unheeded_group = "m-1";
+       },
+       {{"Scheduled", "True/SchedulerLacksGang"}, {"Ready", "True/AllReplicasReady"}}},
       {"no pod can be made",
        [](StatusInput& in) {
          in.workload = serving(0);
@@ -257,7 +271,7 @@ TEST(Transitions, WarnOnceOfAGroupThatWaitsTooLong) {
   const auto told = transitions(&waiting, too_long);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_TRUE(told[0].warning);
-  EXPECT_EQ(told[0].message, "1 of 6 pods have no node; why");
+  EXPECT_EQ(told[0].message, "1 of 6 pods have no node for 8 GPUs; why");
   EXPECT_TRUE(transitions(&too_long, too_long).empty());
 }
 

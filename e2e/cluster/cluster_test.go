@@ -176,6 +176,16 @@ func TestGatesAreTheSameEverywhereAndNativeGangsCanBeTurnedOff(t *testing.T) {
 	}
 }
 
+func TestTheSchedulerAloneCanHaveOtherGates(t *testing.T) {
+	c := &cluster{SchedulerGates: "GenericWorkload=false", Ports: map[string]int{}}
+	if args := schedulerArgs(c); args[len(args)-1] != "--feature-gates=GenericWorkload=false" {
+		t.Errorf("scheduler: %q", args)
+	}
+	if args := strings.Join(apiserverArgs(c), " "); !strings.Contains(args, "scheduling.k8s.io/v1beta1=true") || strings.Contains(args, "GenericWorkload=false") {
+		t.Errorf("API server: %q", args)
+	}
+}
+
 func TestEveryListenerIsOnTheLoopbackAddress(t *testing.T) {
 	c := &cluster{Ports: map[string]int{}}
 	for index, each := range components {

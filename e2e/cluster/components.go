@@ -63,7 +63,7 @@ func (c *cluster) nativeGangs() bool {
 	return !strings.Contains(c.FeatureGates, "GenericWorkload=false")
 }
 
-// gates of the three Kubernetes components. All must have the same: with the scheduler's off, a gang is placed pod by pod.
+// gates of the three Kubernetes components. All have the same, unless a test wants a scheduler that places a gang pod by pod.
 func (c *cluster) gates() string {
 	gates := []string{}
 	if c.nativeGangs() && !strings.Contains(c.FeatureGates, "GenericWorkload=") {
@@ -144,7 +144,13 @@ func controllerManagerArgs(c *cluster) []string {
 		"--root-ca-file="+c.pki("ca.crt"))
 }
 
-func schedulerArgs(c *cluster) []string { return kubeClientArgs(c, "scheduler") }
+func schedulerArgs(c *cluster) []string {
+	args := kubeClientArgs(c, "scheduler")
+	if c.SchedulerGates != "" { // of gates that are given twice the last holds
+		args = append(args, "--feature-gates="+c.SchedulerGates)
+	}
+	return args
+}
 
 func kwokArgs(c *cluster) []string {
 	return []string{

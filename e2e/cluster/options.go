@@ -85,6 +85,7 @@ func (o *upOptions) flags(set *flag.FlagSet) {
 	})
 	set.StringVar(&o.featureGates, "feature-gates", "", "further gates for apiserver, controller-manager and scheduler, as A=true,B=false\n"+
 		"(GenericWorkload=true, native gang scheduling, is on unless given)")
+	set.StringVar(&o.schedulerGates, "scheduler-feature-gates", "", "gates in which the scheduler differs from the others")
 }
 
 func (o *upOptions) check(set *flag.FlagSet) error {

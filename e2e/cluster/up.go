@@ -13,12 +13,13 @@ import (
 // upOptions are the choices of `up`. Fields that the user did not set have their defaults.
 type upOptions struct {
 	target
-	port         int
-	nodes        int
-	gpus         int
-	without      []string
-	featureGates string
-	set          map[string]bool // which flags were given
+	port           int
+	nodes          int
+	gpus           int
+	without        []string
+	featureGates   string
+	schedulerGates string
+	set            map[string]bool // which flags were given
 }
 
 // up brings the cluster to life, or says that it lives. On any failure everything that it started is stopped again.
@@ -41,7 +42,7 @@ func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
 	if err := buildMissing(ctx, root, bin, say); err != nil {
 		return nil, err
 	}
-	c := &cluster{state: o.state, Name: o.name, Bin: bin, Without: o.without, Nodes: o.nodes, GPUs: o.gpus, FeatureGates: o.featureGates}
+	c := &cluster{state: o.state, Name: o.name, Bin: bin, Without: o.without, Nodes: o.nodes, GPUs: o.gpus, FeatureGates: o.featureGates, SchedulerGates: o.schedulerGates}
 	s := newSupervisor(c, say)
 	begin := time.Now()
 	if err := s.bringUp(ctx, o.port); err != nil {
@@ -73,6 +74,8 @@ func alreadyUp(ctx context.Context, o upOptions, say *progress) (*cluster, error
 		differs = fmt.Sprintf("--gpus %d", c.GPUs)
 	case o.set["feature-gates"] && o.featureGates != c.FeatureGates:
 		differs = fmt.Sprintf("--feature-gates %q", c.FeatureGates)
+	case o.set["scheduler-feature-gates"] && o.schedulerGates != c.SchedulerGates:
+		differs = fmt.Sprintf("--scheduler-feature-gates %q", c.SchedulerGates)
 	case o.set["without"] && !slices.Equal(o.without, c.Without):
 		differs = fmt.Sprintf("--without %q", c.Without)
 	}
