@@ -46,7 +46,7 @@ class Decider {
 
   /// First fit, the pods with the fewest nodes to choose from first: a leader may be smaller than its workers.
   [[nodiscard]] Placement place(std::vector<const Member*> members, Room room) const {
-    std::vector<Amounts> left;
+    std::vector<crd::Amounts> left;
     for (const Node& node : nodes_) left.push_back(room == Room::kEmpty ? node.most : node.free);
     std::map<const Member*, std::vector<std::size_t>> choices;
     for (const Member* member : members) {

@@ -254,7 +254,7 @@ struct Fleet {
   }
   void end(std::size_t index) {
     for (const Member& member : groups[index].members) {
-      Amounts& free = nodes[node_of.at(member.uid)].free;
+      crd::Amounts& free = nodes[node_of.at(member.uid)].free;
       for (const auto& [name, amount] : member.needs.requests) free[name] = free[name] + amount;
     }
     groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(index));
@@ -267,7 +267,7 @@ bool all_fit(std::vector<Node>& nodes, const std::vector<Needs>& pods, std::size
   if (from == pods.size()) return true;
   for (Node& node : nodes) {
     if (!admits(node, pods[from]) || !covers(node.free, pods[from].requests)) continue;
-    const Amounts before = node.free;
+    const crd::Amounts before = node.free;
     subtract(node.free, pods[from].requests);
     if (all_fit(nodes, pods, from + 1)) return true;
     node.free = before;

@@ -59,7 +59,7 @@ bool belongs_to_node(const Json& pod) {
 }  // namespace
 
 Needs needs_of(const Json& pod) {
-  Needs needs{.requests = requests_of(pod)};
+  Needs needs{.requests = crd::requests_of(pod)};
   const Json spec = pod.value("spec", Json::object());
   needs.selector = spec.value("nodeSelector", Json::object());
   needs.terms = spec.value(
@@ -78,7 +78,7 @@ Node read_node(const Json& object) {
     return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
   });
   node.open = ready && !object.value("/spec/unschedulable"_json_pointer, false);
-  node.most = read_amounts(object.value("/status/allocatable"_json_pointer, Json::object()));
+  node.most = crd::read_amounts(object.value("/status/allocatable"_json_pointer, Json::object()));
   node.free = node.most;
   return node;
 }
@@ -89,7 +89,7 @@ void occupy(std::vector<Node>& nodes, const Json& pod) {
   if (name.empty() || phase == "Succeeded" || phase == "Failed") return;
   const auto node = std::ranges::lower_bound(nodes, name, {}, &Node::name);
   if (node == nodes.end() || node->name != name) return;
-  const Amounts requests = requests_of(pod);
+  const crd::Amounts requests = crd::requests_of(pod);
   subtract(node->free, requests);
   if (belongs_to_node(pod)) subtract(node->most, requests);
 }

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "base/json.h"
-#include "reconcilers/gates/amounts.h"
+#include "crd/amounts.h"
 
 namespace inference::reconcilers::gates {
 
 /// What a pod asks of the node that it is put on.
 struct Needs {
-  Amounts requests;
+  crd::Amounts requests;
   Json selector = Json::object();  // spec.nodeSelector
   Json terms = nullptr;            // nodeSelectorTerms of the required node affinity; null: none
   Json tolerations = Json::array();
@@ -22,9 +22,9 @@ struct Node {
   std::string name;
   Json labels = Json::object();
   Json taints = Json::array();
-  bool open = false;  // Ready, and not cordoned
-  Amounts free = {};  // what no pod has and none is promised
-  Amounts most = {};  // what would be free without any pod but those of DaemonSets and of the kubelet itself
+  bool open = false;       // Ready, and not cordoned
+  crd::Amounts free = {};  // what no pod has and none is promised
+  crd::Amounts most = {};  // what would be free without any pod but those of DaemonSets and of the kubelet itself
 };
 
 /// The node without pods.

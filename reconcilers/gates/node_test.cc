@@ -101,7 +101,7 @@ TEST(Node, CountsAPodTheSameByTheFieldsThatAreCached) {
       {{"name", "i"}, {"restartPolicy", "Always"}, {"resources", {{"requests", {{"cpu", "9"}}}}}}};
   const auto cached = client::FieldMask::only(fields_of_occupants()).parse(pod.dump(), 0);
   ASSERT_TRUE(cached.has_value());
-  EXPECT_EQ(requests_of(*cached), requests_of(pod));
+  EXPECT_EQ(crd::requests_of(*cached), crd::requests_of(pod));
   EXPECT_FALSE((*cached)["spec"]["containers"][0].contains("env"));
 }
 

@@ -1,8 +1,8 @@
-#include "reconcilers/gates/amounts.h"
+#include "crd/amounts.h"
 
 #include <gtest/gtest.h>
 
-namespace inference::reconcilers::gates {
+namespace inference::crd {
 namespace {
 
 Json container(const char* cpu, const char* restart_policy = nullptr) {
@@ -50,4 +50,4 @@ TEST(Amounts, KnowGpusByTheirName) {
 }
 
 }  // namespace
-}  // namespace inference::reconcilers::gates
+}  // namespace inference::crd

@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "crd/quantity.h"
 
-namespace inference::reconcilers::gates {
+namespace inference::crd {
 
 /// Amounts of resources by name, as nodes have and pods request them; what is absent is none.
-using Amounts = std::map<std::string, crd::Quantity, std::less<>>;
+using Amounts = std::map<std::string, Quantity, std::less<>>;
 
 /// Reads a list like `{"cpu": "4", "nvidia.com/gpu": 8}`; entries that are no quantity are left out.
 [[nodiscard]] Amounts read_amounts(const Json& list);
@@ -29,4 +29,4 @@ void subtract(Amounts& available, const Amounts& used);
 /// Devices of all resources that are GPUs by their name: nvidia.com/gpu, amd.com/gpu, nvidia.com/mig-1g.10gb …
 [[nodiscard]] std::int64_t gpus_in(const Amounts& amounts);
 
-}  // namespace inference::reconcilers::gates
+}  // namespace inference::crd

@@ -1,8 +1,8 @@
-#include "reconcilers/gates/amounts.h"
+#include "crd/amounts.h"
 
 #include <algorithm>
 
-namespace inference::reconcilers::gates {
+namespace inference::crd {
 namespace {
 
 Amounts requests_in(const Json& holder) {
@@ -22,7 +22,7 @@ void raise(Amounts& most, const Amounts& other) {
 Amounts read_amounts(const Json& list) {
   Amounts amounts;
   for (const auto& [name, text] : list.items()) {
-    if (auto amount = crd::Quantity::parse(text.is_string() ? text.get<std::string>() : text.dump()))
+    if (auto amount = Quantity::parse(text.is_string() ? text.get<std::string>() : text.dump()))
       amounts[name] = *amount;
   }
   return amounts;
@@ -48,13 +48,13 @@ Amounts requests_of(const Json& pod) {
   raise(running, starting);
   for (const auto& [name, amount] : requests_in(spec)) running[name] = amount;
   add(running, read_amounts(spec.value("overhead", Json::object())));
-  running["pods"] = crd::Quantity(1);
+  running["pods"] = Quantity(1);
   return running;
 }
 
 bool covers(const Amounts& available, const Amounts& needed) {
   return std::ranges::all_of(needed, [&](const auto& need) {
-    if (need.second <= crd::Quantity()) return true;
+    if (need.second <= Quantity()) return true;
     const auto found = available.find(need.first);
     return found != available.end() && found->second >= need.second;
   });
@@ -77,4 +77,4 @@ std::int64_t gpus_in(const Amounts& amounts) {
   return sum;
 }
 
-}  // namespace inference::reconcilers::gates
+}  // namespace inference::crd
