@@ -36,7 +36,7 @@ inference::crd::InferenceDeployment read_deployment(const std::string& path) {
 double measure(const inference::crd::InferenceDeployment& deployment) {
   const render::Input input{.deployment = deployment,
                             .profile = nullptr,
-                            .cluster = {.leader_worker_set = true, .volcano = true},
+                            .cluster = {.leader_worker_set = true, .volcano = render::VolcanoGroups::kLeaderWorkerSet},
                             .recorded_gang = {}};
   const auto& templates = render::TemplateSet::embedded();
   std::size_t objects = 0;

@@ -26,9 +26,12 @@ constexpr auto kFooter =
     "  kubectl inference explain -f llama.yaml --path Deployment/spec.replicas\n"
     "  cat *.yaml | kubectl inference validate -f -";
 constexpr auto kClusterHelp =
-    "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano, native (Kubernetes' own PodGroups, "
+    "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano (whose groups LeaderWorkerSet "
+    "holds), volcano-policy (whose "
+    "groups the policy of config/gang holds), native (Kubernetes' own PodGroups, "
     "with the policy of "
-    "config/gang), none; volcano and native imply lws. Without it LeaderWorkerSets and a gang that the spec names are "
+    "config/gang), kueue (with the queue that the spec names), none; all but none imply lws. Without it "
+    "LeaderWorkerSets and a gang that the spec names are "
     "taken as served, and "
     "gang Auto finds none";
 constexpr auto kPathHelp =
@@ -80,7 +83,7 @@ void add_rendering(CLI::App& command, Arguments& arguments) {
   command.add_option("--cluster", arguments.workspace.cluster, kClusterHelp)
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"lws", "volcano", "native", "none"}))
+      ->check(CLI::IsMember({"lws", "volcano", "volcano-policy", "native", "kueue", "none"}))
       ->type_name("KIND");
 }
 

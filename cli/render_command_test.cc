@@ -163,6 +163,9 @@ TEST(RenderCommand, AssumesTheClusterThatItIsTold) {
   EXPECT_TRUE(has_kind(rendered({"--cluster", "lws"}, group), "LeaderWorkerSet"));
   EXPECT_NE(Json(rendered({"--cluster", "volcano"}, group)).dump().find("\"schedulerName\":\"volcano\""),
             std::string::npos);
+  const std::string queued = deployment("m", "  nodes: 2\n  scheduling: {queue: lq}\n");
+  EXPECT_NE(Json(rendered({"--cluster", "kueue"}, queued)).dump().find("\"kueue.x-k8s.io/queue-name\":\"lq\""),
+            std::string::npos);
   const Result none = run_cli({"render", "-f", "-", "--cluster", "none"}, group);
   EXPECT_EQ(none.code, 1);
   EXPECT_NE(none.err.find("LeaderWorkerSet"), std::string::npos) << none.err;

@@ -105,9 +105,13 @@ render::ClusterFacts cluster_facts(const std::vector<std::string>& names) {
   const auto named = [&names](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
   render::ClusterFacts facts;
   facts.offline = names.empty();
-  facts.volcano = named("volcano");
+  if (named("volcano")) facts.volcano = render::VolcanoGroups::kLeaderWorkerSet;
+  if (named("volcano-policy")) facts.volcano = render::VolcanoGroups::kOperator;
   facts.native_gang = named("native");
-  facts.leader_worker_set = named("lws") || facts.volcano || facts.native_gang;
+  const bool holds_groups = facts.volcano != render::VolcanoGroups::kAbsent;
+  facts.kueue = named("kueue");
+  if (facts.kueue) facts.queue = render::QueueFacts{.exists = true, .fault = {}, .covered = {}};
+  facts.leader_worker_set = named("lws") || holds_groups || facts.native_gang || facts.kueue;
   return facts;
 }
 

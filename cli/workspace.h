@@ -16,10 +16,11 @@ namespace inference::cli {
 
 /// What the commands that render have in common, as the command line gives it.
 struct WorkspaceOptions {
-  std::vector<std::string> files;    // `-` is standard input; never empty
-  std::string profile_file;          // empty: none
-  std::string templates_folder;      // empty: the embedded templates
-  std::vector<std::string> cluster;  // lws, volcano, native, none; empty: nothing is known of the cluster
+  std::vector<std::string> files;  // `-` is standard input; never empty
+  std::string profile_file;        // empty: none
+  std::string templates_folder;    // empty: the embedded templates
+  std::vector<std::string>
+      cluster;  // lws, volcano, volcano-policy, native, kueue, none; empty: nothing is known of the cluster
 };
 
 /// A decoded InferenceDeployment and where it stands.
@@ -59,8 +60,8 @@ struct Workspace {
 [[nodiscard]] Diagnostic no_deployment(const Workspace& workspace);
 
 /// What the cluster is taken to serve. Without names: offline, that is LeaderWorkerSets and a gang asked for by name
-/// are taken as served, and `Auto` finds no gang. `volcano` and `native` imply `lws`, without which there are no groups
-/// to schedule.
+/// are taken as served, and `Auto` finds no gang. `volcano`, `volcano-policy`, `native` and `kueue`, which then has
+/// every queue, imply `lws`, without which there are no groups to schedule.
 [[nodiscard]] render::ClusterFacts cluster_facts(const std::vector<std::string>& names);
 
 /// Renders one deployment; a refusal becomes one diagnostic for each field. `explain` may be null.

@@ -203,7 +203,8 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   if (flags.health_address != "off") manager_options.health_address = flags.health_address;
   manager_options.elector = elector.get();
   runtime::Manager manager(manager_options, surroundings);
-  reconcilers::add_inference_deployments(manager, surroundings, render::TemplateSet::embedded(), flags.workers);
+  reconcilers::add_inference_deployments(manager, surroundings, render::TemplateSet::embedded(), flags.workers,
+                                         flags.election.lease.ns);
 
   log::info(
       "starting",

@@ -73,7 +73,7 @@ Outcome write(client::ApiClient& api, const Write& write, std::string_view owner
               std::stop_token stop) {
   const std::string name = describe(write.object);
   client::Force force = client::Force::kYes;
-  if (!write.cached) {
+  if (!write.cached || write.recreation) {
     const auto live = api.get(write.resource, runtime::ref_of(write.object), stop);
     if (live && !is_controlled_by(*live, owner_uid)) return std::unexpected(foreign(*live, name));
     if (live && !reason_to_write(*live, write.object)) return *live;
@@ -88,6 +88,24 @@ Outcome write(client::ApiClient& api, const Write& write, std::string_view owner
   if (!answer) return std::unexpected(failure_of(answer.error(), name));
   log::info("applied child", {{"child", name}, {"why", write.why}, {"reconcile", std::string(reconcile_id)}});
   return answer.value();
+}
+
+/// Begins the end of what is to be made anew. The object as it goes, null when it is gone: then it may be written.
+Outcome remove_first(client::ApiClient& api, const Write& write, std::string_view reconcile_id, std::stop_token stop) {
+  const auto ref = runtime::ref_of(write.object);
+  const std::string name = describe(write.object);
+  // In the foreground: pods of the old one would keep those of the new one, of the same names, from being made.
+  const auto removed = api.remove(
+      write.resource, ref, {.uid = write.recreation->uid, .propagation = client::Propagation::kForeground}, stop);
+  if (!removed && !removed.error().is_not_found() && !removed.error().is_conflict())
+    return std::unexpected(failure_of(removed.error(), name));
+  log::info("removed child", {{"child", name},
+                              {"why", "to be made anew: " + write.recreation->why},
+                              {"reconcile", std::string(reconcile_id)}});
+  auto going = api.get(write.resource, ref, stop);
+  if (going) return std::move(*going);
+  if (going.error().is_not_found()) return Json();
+  return std::unexpected(failure_of(going.error(), name));
 }
 
 bool is_workload(const Json& object) {
@@ -112,7 +130,12 @@ Applied apply(client::ApiClient& api, const Plan& plan, std::string_view owner_u
   bool pods_may_start = true;
   for (const Write& wanted : plan.writes) {
     if (is_workload(wanted.object) && !pods_may_start) continue;
-    auto outcome = write(api, wanted, owner_uid, reconcile_id, stop);
+    Outcome outcome = Json();  // null: the place is free, or what is there may be written over
+    if (wanted.recreation) {
+      outcome = remove_first(api, wanted, reconcile_id, stop);
+      if (outcome) applied.recreated.push_back({describe(wanted.object), wanted.recreation->why});
+    }
+    if (outcome && outcome->is_null()) outcome = write(api, wanted, owner_uid, reconcile_id, stop);
     if (!outcome) {
       const Kind kind = outcome.error().kind;
       applied.failures.push_back(std::move(outcome.error()));

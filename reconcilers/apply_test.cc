@@ -93,6 +93,44 @@ TEST_F(ApplyTest, TakesBackWithForceWhatIsKnownToBeOurs) {
   EXPECT_EQ(calls(), std::vector<std::string>{"PATCH with force"});
 }
 
+Plan recreation() {
+  Plan plan;
+  plan.writes = {first_write()};
+  plan.writes[0].cached = true;
+  plan.writes[0].recreation = Recreation{"u-3", "spec.x"};
+  return plan;
+}
+
+TEST_F(ApplyTest, WhatMustBeMadeAnewIsDeletedAndWrittenOnlyOnceItIsGone) {
+  Json going = service(owner());
+  going["metadata"]["deletionTimestamp"] = "2026-11-30T12:00:00Z";
+  Applied applied = carry_out(recreation(), {{200, going.dump()}, {200, going.dump()}});
+  EXPECT_EQ(calls(), (std::vector<std::string>{"DELETE", "GET"}));
+  const Json options = Json::parse(server_->requests()[0].body);
+  EXPECT_EQ(options["propagationPolicy"], "Foreground");
+  EXPECT_EQ(options["preconditions"]["uid"], "u-3");
+  ASSERT_EQ(applied.recreated.size(), 1U);
+  EXPECT_EQ(applied.recreated[0].object, "Service llm/m-serve");
+  EXPECT_EQ(applied.recreated[0].why, "spec.x");
+  ASSERT_EQ(applied.written.size(), 1U) << "the next look is not to take it for what is wanted";
+  EXPECT_TRUE((*applied.written[0].object)["metadata"].contains("deletionTimestamp"));
+
+  applied = carry_out(recreation(), {{404, status(404, "NotFound")},
+                                     {404, status(404, "NotFound")},
+                                     {404, status(404, "NotFound")},
+                                     {201, service(owner()).dump()}});
+  EXPECT_EQ(calls(), (std::vector<std::string>{"DELETE", "GET", "GET", "PATCH"}));
+  EXPECT_TRUE(applied.failures.empty());
+}
+
+TEST_F(ApplyTest, WhatCanNotBeDeletedIsNotWrittenOver) {
+  const Applied applied = carry_out(recreation(), {{403, status(403, "Forbidden")}});
+  EXPECT_EQ(calls(), std::vector<std::string>{"DELETE"});
+  EXPECT_TRUE(applied.recreated.empty());
+  ASSERT_EQ(applied.failures.size(), 1U);
+  EXPECT_EQ(applied.failures[0].kind, ApplyFailure::Kind::kForbidden);
+}
+
 TEST_F(ApplyTest, ARefusedObjectKeepsNoOtherFromBeingWrittenButNothingIsRemoved) {
   Plan plan;
   plan.writes = {{client::resources::kService, service(owner()), true, "x"},

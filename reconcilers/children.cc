@@ -118,8 +118,8 @@ std::optional<std::string> differs(const Json* live, const Json& desired, std::s
 
 std::span<const client::Resource> child_kinds() {
   using namespace client::resources;
-  static const std::array kinds = {kConfigMap, kService,    kPodDisruptionBudget,
-                                   kPodGroup,  kDeployment, kLeaderWorkerSet};
+  static const std::array kinds = {kConfigMap,       kService,    kPodDisruptionBudget, kPodGroup,
+                                   kVolcanoPodGroup, kDeployment, kLeaderWorkerSet};
   return kinds;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "operator/client/resource.h"
+#include "reconcilers/queue_facts.h"
+#include "reconcilers/volcano_facts.h"
 
 namespace inference::reconcilers {
 namespace {
@@ -41,17 +43,42 @@ std::expected<render::ClusterFacts, client::ApiError> ClusterFactsSource::get(st
   return facts;
 }
 
+std::expected<render::ClusterFacts, client::ApiError> ClusterFactsSource::get_with_queue(const client::ObjectRef& queue,
+                                                                                         std::stop_token stop) {
+  auto facts = get(stop);
+  if (!facts || !facts->kueue) return facts;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(queues_, [&](const auto& entry) { return clock_.now() - entry.second.asked >= kFreshFor; });
+    const auto known = queues_.find(queue);
+    if (known != queues_.end()) {
+      facts->queue = known->second.facts;
+      return facts;
+    }
+  }
+  auto answer = ask_queue(api_, queue.ns, queue.name, stop);
+  if (!answer) return std::unexpected(answer.error());
+  facts->queue = *answer;
+  const std::scoped_lock lock(mutex_);
+  queues_[queue] = {std::move(*answer), clock_.now()};
+  return facts;
+}
+
 std::expected<render::ClusterFacts, client::ApiError> ClusterFactsSource::ask(std::stop_token stop) {
   using namespace client::resources;
   const Answer groups = is_served(api_, kLeaderWorkerSet, stop);
   if (!groups) return std::unexpected(groups.error());
   const Answer volcano = is_served(api_, kVolcanoPodGroup, stop);
   if (!volcano) return std::unexpected(volcano.error());
+  const Answer kueue = is_served(api_, kLocalQueue, stop);
+  if (!kueue) return std::unexpected(kueue.error());
   Answer native = is_served(api_, kPodGroup, stop);
   if (native && *native) native = exists(api_, kMutatingAdmissionPolicy, kGangPolicyName, stop);
   if (native && *native) native = exists(api_, kMutatingAdmissionPolicyBinding, kGangPolicyName, stop);
   if (!native) return std::unexpected(native.error());
-  return render::ClusterFacts{.leader_worker_set = *groups, .native_gang = *native, .volcano = *volcano};
+  render::ClusterFacts facts{.leader_worker_set = *groups, .native_gang = *native, .kueue = *kueue};
+  if (*volcano) ask_volcano(api_, own_namespace_, facts, stop);
+  return facts;
 }
 
 }  // namespace inference::reconcilers

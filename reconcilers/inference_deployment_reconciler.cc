@@ -21,6 +21,8 @@ using runtime::Result;
 constexpr std::chrono::seconds kSlowRetry{60};
 /// LeaderWorkerSet or a gang scheduler installed later is noticed within this.
 constexpr std::chrono::seconds kClusterRetry{15};
+/// A queue, its ClusterQueue and its flavors are not watched either.
+constexpr std::chrono::seconds kQueueRetry{60};
 /// A foreign object that is in our place may be removed; nothing that we watch tells us.
 constexpr std::chrono::seconds kConflictRetry{30};
 
@@ -72,9 +74,15 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
         return Result::requeue_after(kConflictRetry, "an object that is not ours is in the way");
     }
   }
-  if (plan.refusal && plan.refusal->reason.starts_with("ClusterLacks")) {
+  if (plan.refusal &&
+      (plan.refusal->reason.starts_with("ClusterLacks") || plan.refusal->reason == "SchedulerMissing")) {
     return Result::requeue_after(kClusterRetry, "the cluster lacks what the spec needs");
   }
+  const bool of_a_queue =
+      plan.rendered && std::ranges::any_of(plan.rendered->notices, [](const render::Notice& notice) {
+        return notice.path == "spec.scheduling.queue" && notice.reason != "QueueNotUsed";
+      });
+  if (of_a_queue) return Result::requeue_after(kQueueRetry, "something is to be said of the queue");
   return Result::await_change();
 }
 
@@ -104,7 +112,8 @@ std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileE
 
 InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, client::ApiClient& api,
                                                              runtime::Recorder& recorder, runtime::Metrics& metrics,
-                                                             const render::TemplateSet& templates, Clock& clock)
+                                                             const render::TemplateSet& templates, Clock& clock,
+                                                             std::string own_namespace)
     : caches_(std::move(caches)),
       api_(api),
       recorder_(recorder),
@@ -114,7 +123,7 @@ InferenceDeploymentReconciler::InferenceDeploymentReconciler(Caches caches, clie
       own_writes_(clock),
       spec_changes_(clock),
       missing_rights_(clock),
-      facts_(api, clock) {}
+      facts_(api, clock, std::move(own_namespace)) {}
 
 void InferenceDeploymentReconciler::see(const runtime::Change& change) {
   spec_changes_.see(change);
@@ -158,7 +167,8 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
 
   render::ClusterFacts facts;
   if (needs_cluster_facts(*observed)) {
-    const auto answer = facts_.get(stop);
+    const auto queue = queue_of(*observed);
+    const auto answer = queue ? facts_.get_with_queue({request.ref.ns, *queue}, stop) : facts_.get(stop);
     if (!answer) return std::unexpected(retry(request.ref, answer.error(), "ask what the cluster serves"));
     facts = *answer;
   }
@@ -209,6 +219,7 @@ void InferenceDeploymentReconciler::count_applied(const client::ObjectRef& ref, 
                                                   const Plan& plan, const Applied& applied) {
   if (!plan.rendered) return;
   if (!applied.failures.empty()) return spec_changes_.failed(ref, generation);
+  if (plan.awaits_end || !applied.recreated.empty()) return;
   if (const auto waited = spec_changes_.applied(ref, generation)) metrics_.count_children_applied(*waited);
 }
 
@@ -251,6 +262,13 @@ void InferenceDeploymentReconciler::tell(const Observed& observed, const Json& s
   for (const auto& removed : applied.removed) {
     recorder_.record(*observed.object, {Type::kNormal, "Pruned", "Reconcile",
                                         removed + " is no longer part of this model and was deleted"});
+  }
+  for (const auto& [object, why] : applied.recreated) {
+    recorder_.record(*observed.object, {Type::kNormal, "Recreated", "Reconcile",
+                                        object +
+                                            " was deleted, and is made anew once its pods have ended: Kueue takes "
+                                            "no change of " +
+                                            why});
   }
   for (auto& change : transitions(observed.status(), status)) {
     if (change.warning) {

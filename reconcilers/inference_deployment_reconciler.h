@@ -21,9 +21,10 @@ namespace inference::reconcilers {
 /// gather, plan, apply, status.
 class InferenceDeploymentReconciler final : public runtime::Reconciler {
  public:
-  /// All but `caches` outlive the reconciler.
+  /// All but `caches` and `own_namespace`, the operator's, outlive the reconciler.
   InferenceDeploymentReconciler(Caches caches, client::ApiClient& api, runtime::Recorder& recorder,
-                                runtime::Metrics& metrics, const render::TemplateSet& templates, Clock& clock);
+                                runtime::Metrics& metrics, const render::TemplateSet& templates, Clock& clock,
+                                std::string own_namespace);
 
   /// Each change of an InferenceDeployment, before its key is enqueued: from here on its spec waits.
   void see(const runtime::Change& change);

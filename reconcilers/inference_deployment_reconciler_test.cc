@@ -41,8 +41,8 @@ class ReconcilerTest : public testing::Test {
     client::ClientConfig config;
     config.server = server_.url();
     api_ = std::move(client::ApiClient::make(config, clock_).value());
-    reconciler_ = std::make_unique<InferenceDeploymentReconciler>(std::move(caches), *api_, recorder_, metrics_,
-                                                                  render::TemplateSet::embedded(), clock_);
+    reconciler_ = std::make_unique<InferenceDeploymentReconciler>(
+        std::move(caches), *api_, recorder_, metrics_, render::TemplateSet::embedded(), clock_, "inference-system");
   }
 
   void answer(client::FakeConnection& connection, const client::FakeRequest& request) {

@@ -28,6 +28,8 @@ std::set<Permission> required_permissions() {
   add(kNode, {"list", "watch"});
   add(kMutatingAdmissionPolicy, {"get"}, {}, kGangPolicyName);
   add(kMutatingAdmissionPolicyBinding, {"get"}, {}, kGangPolicyName);
+  // What is said of a queue that a model waits in.
+  for (const auto& kind : {kLocalQueue, kClusterQueue, kResourceFlavor}) add(kind, {"get"});
   add(kEvent, {"create", "patch"});
   return all;
 }
@@ -37,6 +39,10 @@ std::set<Permission> required_election_permissions() {
   return {{lease.group, lease.plural, "create", ""},
           {lease.group, lease.plural, "get", runtime::kDefaultLease},
           {lease.group, lease.plural, "patch", runtime::kDefaultLease}};
+}
+
+std::set<Permission> required_probe_permissions() {
+  return {{client::resources::kPod.group, client::resources::kPod.plural, "create", ""}};
 }
 
 }  // namespace inference::reconcilers

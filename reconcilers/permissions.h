@@ -23,4 +23,7 @@ struct Permission {
 /// and -namespace have by default.
 [[nodiscard]] std::set<Permission> required_election_permissions();
 
+/// What is tried in the operator's own namespace only: pods as dry runs.
+[[nodiscard]] std::set<Permission> required_probe_permissions();
+
 }  // namespace inference::reconcilers

@@ -46,6 +46,10 @@ TEST(Permissions, TheElectionsRoleGrantsExactlyWhatTheCodeCallsInTheOperatorsNam
   EXPECT_EQ(list(granted("leader_election_role.yaml")), list(required_election_permissions()));
 }
 
+TEST(Permissions, TheProbesRoleGrantsExactlyWhatTheCodeTriesInTheOperatorsNamespace) {
+  EXPECT_EQ(list(granted("gang_probe_role.yaml")), list(required_probe_permissions()));
+}
+
 TEST(Permissions, NothingReadsSecretsOrMakesPodsOrTouchesNodes) {
   for (const auto& permission : required_permissions()) {
     EXPECT_NE(permission.resource, "secrets");

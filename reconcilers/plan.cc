@@ -4,9 +4,25 @@
 
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
+#include "reconcilers/kueue.h"
 
 namespace inference::reconcilers {
 namespace {
+
+constexpr const char* kRenderedAnew = "rendered anew";
+
+/// A field of `scheduling` as the spec, else the profile says it.
+template <typename T>
+std::optional<T> scheduling_of(const Observed& observed, std::optional<T> crd::Scheduling::*field) {
+  if (observed.deployment && observed.deployment->spec.scheduling.*field)
+    return observed.deployment->spec.scheduling.*field;
+  if (observed.profile && *observed.profile) return (*observed.profile)->defaults.scheduling.*field;
+  return std::nullopt;
+}
+
+bool is_group(const Observed& observed) {
+  return observed.deployment && observed.deployment->spec.nodes.value_or(1) > 1;
+}
 
 /// The gang that living groups got, which `Auto` keeps. A Deployment has none, so a model that becomes a group chooses
 /// afresh.
@@ -15,8 +31,19 @@ std::optional<crd::Gang> recorded_gang(const Observed& observed) {
   if (status == nullptr || !status->contains("/resolved/gang"_json_pointer)) return std::nullopt;
   if (status->value("/workload/kind"_json_pointer, "") != "LeaderWorkerSet") return std::nullopt;
   const Json& recorded = (*status)["resolved"]["gang"];
-  for (const auto gang : {crd::Gang::kNone, crd::Gang::kVolcano, crd::Gang::kNative, crd::Gang::kGates}) {
+  using enum crd::Gang;
+  for (const auto gang : {kNone, kVolcano, kKueue, kNative, kGates}) {
     if (recorded == crd::to_string(gang)) return gang;
+  }
+  return std::nullopt;
+}
+
+/// Who holds living groups in Volcano.
+std::optional<render::VolcanoGroups> recorded_groups(const Observed& observed) {
+  if (recorded_gang(observed) != crd::Gang::kVolcano) return std::nullopt;
+  const std::string recorded = observed.status()->value("/resolved/podGroups"_json_pointer, "");
+  for (const auto groups : {render::VolcanoGroups::kLeaderWorkerSet, render::VolcanoGroups::kOperator}) {
+    if (recorded == to_string(groups)) return groups;
   }
   return std::nullopt;
 }
@@ -29,7 +56,8 @@ std::expected<render::Rendered, render::Refusal> render_observed(const Observed&
   return render::render({.deployment = *observed.deployment,
                          .profile = *observed.profile ? &**observed.profile : nullptr,
                          .cluster = facts,
-                         .recorded_gang = recorded_gang(observed)},
+                         .recorded_gang = recorded_gang(observed),
+                         .recorded_groups = recorded_groups(observed)},
                         templates);
 }
 
@@ -38,6 +66,10 @@ const LiveChild* find_child(const Observed& observed, const client::Resource& re
     return child.resource == resource && runtime::ref_of(*child.object) == ref;
   });
   return found == observed.children.end() ? nullptr : &*found;
+}
+
+bool is_ending(const LiveChild& child) {
+  return child.object->at("metadata").contains("deletionTimestamp");
 }
 
 bool is_wanted(const std::vector<Json>& objects, const LiveChild& child) {
@@ -51,13 +83,20 @@ bool is_wanted(const std::vector<Json>& objects, const LiveChild& child) {
 
 std::optional<std::string> reason_to_write(const Json& live, const Json& desired) {
   const auto hash = Json::json_pointer("/metadata/annotations") / kAppliedHashAnnotation;
-  if (!live.contains(hash) || live[hash] != desired[hash]) return "rendered anew";
+  if (!live.contains(hash) || live[hash] != desired[hash]) return kRenderedAnew;
   if (const auto difference = first_difference(live, desired)) return "changed at " + *difference;
   return std::nullopt;
 }
 
 bool needs_cluster_facts(const Observed& observed) {
-  return observed.deployment && observed.deployment->spec.nodes.value_or(1) > 1;
+  return is_group(observed) || scheduling_of(observed, &crd::Scheduling::gang) == crd::Gang::kKueue;
+}
+
+std::optional<std::string> queue_of(const Observed& observed) {
+  using enum crd::Gang;
+  const auto gang = scheduling_of(observed, &crd::Scheduling::gang).value_or(kAuto);
+  const bool chosen_by_us = gang == kAuto && is_group(observed) && recorded_gang(observed).value_or(kKueue) == kKueue;
+  return gang == kKueue || chosen_by_us ? scheduling_of(observed, &crd::Scheduling::queue) : std::nullopt;
 }
 
 Plan make_plan(const Observed& observed, const render::ClusterFacts& facts, const render::TemplateSet& templates) {
@@ -73,14 +112,24 @@ Plan make_plan(const Observed& observed, const render::ClusterFacts& facts, cons
       throw std::logic_error("render made a kind that no client resource is known for: " + object.value("kind", ""));
     Json desired = as_child(object, *observed.object);
     const LiveChild* live = find_child(observed, *resource, runtime::ref_of(object));
+    if (live != nullptr && is_ending(*live)) {
+      plan.awaits_end = true;
+      continue;
+    }
     auto why = live == nullptr ? std::optional<std::string>("absent") : reason_to_write(*live->object, desired);
-    if (why) plan.writes.push_back({*resource, std::move(desired), live != nullptr, std::move(*why)});
+    if (!why) continue;
+    Write& write = plan.writes.emplace_back(Write{*resource, std::move(desired), live != nullptr, std::move(*why)});
+    // Only for what we render, never for what someone else has changed meanwhile: a group is lost for it.
+    if (live == nullptr || write.why != kRenderedAnew) continue;
+    if (auto field = must_recreate(*live->object, write.object))
+      write.recreation = Recreation{live->object->at("metadata").value("uid", ""), std::move(*field)};
   }
   for (const LiveChild& child : observed.children) {
-    if (is_wanted(rendered->objects, child) || (*child.object)["metadata"].contains("deletionTimestamp")) continue;
+    if (is_wanted(rendered->objects, child) || is_ending(child)) continue;
     plan.removals.push_back(
         {child.resource, runtime::ref_of(*child.object), (*child.object)["metadata"].value("uid", "")});
   }
+  if (auto notice = untaken_by_kueue(*rendered, observed.children)) rendered->notices.push_back(std::move(*notice));
   plan.rendered = std::move(*rendered);
   return plan;
 }

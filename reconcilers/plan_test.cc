@@ -9,7 +9,8 @@
 namespace inference::reconcilers {
 namespace {
 
-constexpr render::ClusterFacts kEverything{.leader_worker_set = true, .native_gang = true, .volcano = true};
+const render::ClusterFacts kEverything{
+    .leader_worker_set = true, .native_gang = true, .volcano = render::VolcanoGroups::kLeaderWorkerSet};
 
 Json model(std::int64_t nodes) {
   return {{"apiVersion", crd::kApiVersion},
@@ -20,6 +21,12 @@ Json model(std::int64_t nodes) {
             {"parallelism", {{"tensor", 8}}},
             {"nodes", nodes},
             {"replicas", 2}}}};
+}
+
+Json queued(std::int64_t nodes) {
+  Json object = model(nodes);
+  object["spec"]["scheduling"] = {{"gang", "Kueue"}, {"queue", "lq"}};
+  return object;
 }
 
 Observed observe(const Json& object, std::vector<LiveChild> children = {}) {
@@ -37,8 +44,8 @@ Observed observe(const Json& object, std::vector<LiveChild> children = {}) {
   return observed;
 }
 
-Plan plan_for(const Observed& observed) {
-  return make_plan(observed, kEverything, render::TemplateSet::embedded());
+Plan plan_for(const Observed& observed, const render::ClusterFacts& facts = kEverything) {
+  return make_plan(observed, facts, render::TemplateSet::embedded());
 }
 
 /// The children as they stand once the plan was carried out.
@@ -119,6 +126,67 @@ TEST(Plan, KeepsTheGangThatLivingGroupsGotAndChoosesAfreshForAModelThatBecomesOn
 TEST(Plan, AsksForTheClustersFactsOnlyWhereTheyMatter) {
   EXPECT_FALSE(needs_cluster_facts(observe(model(1))));
   EXPECT_TRUE(needs_cluster_facts(observe(model(2))));
+  EXPECT_TRUE(needs_cluster_facts(observe(queued(1))));
+}
+
+TEST(Plan, AsksForTheQueueOnlyWhereKueueMayHoldThePods) {
+  EXPECT_EQ(queue_of(observe(queued(1))), "lq");
+  const auto queue = [](std::int64_t nodes, const char* gang, const Json& status) {
+    Json object = queued(nodes);
+    object["spec"]["scheduling"]["gang"] = gang;
+    object["status"] = status;
+    return queue_of(observe(object)).value_or("none");
+  };
+  const auto recorded = [](const char* gang) -> Json {
+    return {{"resolved", {{"gang", gang}}}, {"workload", {{"kind", "LeaderWorkerSet"}}}};
+  };
+  EXPECT_EQ(queue(2, "Auto", Json::object()), "lq");
+  EXPECT_EQ(queue(2, "Auto", recorded("Kueue")), "lq");
+  EXPECT_EQ(queue(2, "Auto", recorded("Gates")), "none");
+  EXPECT_EQ(queue(2, "Kueue", recorded("Gates")), "lq");
+  EXPECT_EQ(queue(1, "Auto", Json::object()), "none");
+  EXPECT_EQ(queue(2, "Native", Json::object()), "none");
+}
+
+const Write& workload_of(const Plan& plan) {
+  const auto found =
+      std::ranges::find_if(plan.writes, [](const Write& write) { return write.resource.kind == "LeaderWorkerSet"; });
+  EXPECT_NE(found, plan.writes.end());
+  return *found;
+}
+
+TEST(Plan, MakesTheGroupsOfKueueAnewForWhatWeRenderAndNotForWhatOthersChange) {
+  const render::ClusterFacts kueue{.leader_worker_set = true, .kueue = true};
+  auto children = carried_out(plan_for(observe(queued(2)), kueue));
+  EXPECT_EQ(workload_of(plan_for(observe(queued(3), children), kueue)).recreation->why,
+            "spec.leaderWorkerTemplate.size");
+  Json scaled = queued(2);
+  scaled["spec"]["replicas"] = 3;
+  EXPECT_FALSE(workload_of(plan_for(observe(scaled, children), kueue)).recreation);
+
+  for (LiveChild& child : children) {
+    if (child.resource.kind != "LeaderWorkerSet") continue;
+    Json edited = *child.object;
+    edited["spec"]["leaderWorkerTemplate"]["size"] = 4;
+    child.object = std::make_shared<const Json>(edited);
+  }
+  EXPECT_FALSE(workload_of(plan_for(observe(queued(2), children), kueue)).recreation);
+}
+
+TEST(Plan, WritesNothingOverAChildThatIsBeingDeleted) {
+  auto children = carried_out(plan_for(observe(model(1))));
+  for (LiveChild& child : children) {
+    if (child.resource.kind != "Deployment") continue;
+    Json going = *child.object;
+    going["metadata"]["deletionTimestamp"] = "2026-11-30T12:00:00Z";
+    child.object = std::make_shared<const Json>(going);
+  }
+  Json changed = model(1);
+  changed["spec"]["replicas"] = 3;
+  const Plan plan = plan_for(observe(changed, children));
+  EXPECT_TRUE(plan.awaits_end);
+  EXPECT_TRUE(
+      std::ranges::none_of(plan.writes, [](const Write& write) { return write.resource.kind == "Deployment"; }));
 }
 
 }  // namespace

@@ -156,7 +156,12 @@ std::string without_a_node(const StatusInput& in) {
 Verdict scheduled(const StatusInput& in) {
   if (in.rendered != nullptr && in.rendered->replicas == 0)
     return {Status::kTrue, "NoReplicas", "no replicas are wanted"};
-  if (!in.workload.exists) return {Status::kUnknown, "NoPods", "no pods exist yet"};
+  if (!in.workload.exists) {
+    // Nothing is made, since nothing would place it.
+    if (in.refusal != nullptr && in.refusal->reason == "SchedulerMissing")
+      return {Status::kFalse, in.refusal->reason, joined(in.refusal->errors)};
+    return {Status::kUnknown, "NoPods", "no pods exist yet"};
+  }
   const std::int64_t wanted = in.workload.wanted * (in.rendered != nullptr ? in.rendered->nodes : 1);
   if (!in.unheeded_group.empty()) {
     const bool all = in.pods.placed >= wanted;
@@ -174,6 +179,12 @@ Verdict scheduled(const StatusInput& in) {
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
     return {Status::kFalse, "WaitingForGang", without_a_node(in) + where(*problem)};
+  }
+  if (in.pods.first(PodProblem::Kind::kWaitingForQuota) != nullptr) {
+    const std::string queue = in.rendered != nullptr ? in.rendered->resolved.value("queue", "") : "";
+    return {Status::kFalse, "WaitingForQuota",
+            without_a_node(in) + "Kueue holds them until queue " + queue +
+                " has room: the namespace's Workloads tell why (kubectl get workloads.kueue.x-k8s.io)"};
   }
   if (in.pods.placed >= wanted) return {Status::kTrue, "AllPodsPlaced", "every pod has a node"};
   if (in.pods.total < wanted) return {Status::kUnknown, "PodsMissing", of(in.pods.total, wanted, "pods exist")};

@@ -89,6 +89,21 @@ const std::vector<Phase>& phases() {
          in.pods = {6, 5, {{Kind::kWaitingForGang, "m-1", "", "waits"}}};
        },
        {{"Scheduled", "False/WaitingForGang"}, {"Ready", "Unknown/WaitingForGang"}}},
+      {"groups that wait for quota",
+       [](StatusInput& in) {
+         in.workload = serving(5);
+         in.pods = {6, 5, {{Kind::kWaitingForQuota, "m-1", "", "is held by Kueue"}}};
+       },
+       {{"Scheduled", "False/WaitingForQuota"}, {"Ready", "Unknown/WaitingForQuota"}}},
+      {"quota was not enough to place a group whole",
+       [](StatusInput& in) {
+         in.workload = serving(4);
+         in.pods = {6,
+                    4,
+                    {{Kind::kWaitingForQuota, "m-1", "", "is held by Kueue"},
+                     {Kind::kUnschedulable, "m-2", "", "1 Insufficient nvidia.com/gpu."}}};
+       },
+       {{"Scheduled", "False/InsufficientGPU"}}},
       {"a group behind our gates",
        [](StatusInput& in) {
          in.workload = serving(5);

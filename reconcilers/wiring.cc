@@ -50,7 +50,7 @@ void add_gate_keeper(runtime::Manager& manager, const runtime::Surroundings& sur
 }  // namespace
 
 void add_inference_deployments(runtime::Manager& manager, const runtime::Surroundings& surroundings,
-                               const render::TemplateSet& templates, std::size_t workers) {
+                               const render::TemplateSet& templates, std::size_t workers, std::string own_namespace) {
   // Only what carries our label is cached: a cluster's other Deployments, ConfigMaps and pods cost us nothing.
   const runtime::Selection ours{.label_selector = std::string(render::kManagedByLabel) + "=" + render::kManagedByValue};
   runtime::Selection our_pods = ours;
@@ -72,8 +72,9 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
     caches.children.emplace_back(kind, informer.lister());
   }
 
-  auto reconciler = std::make_unique<InferenceDeploymentReconciler>(
-      caches, surroundings.api, surroundings.recorder, surroundings.metrics, templates, surroundings.clock);
+  auto reconciler = std::make_unique<InferenceDeploymentReconciler>(caches, surroundings.api, surroundings.recorder,
+                                                                    surroundings.metrics, templates, surroundings.clock,
+                                                                    std::move(own_namespace));
   // Before the queue's own handler: a worker may be quicker than the next handler.
   deployments.on_change([&seen = *reconciler](const runtime::Change& change) { seen.see(change); });
   for (const auto& [kind, child] : children) {

@@ -82,6 +82,11 @@ void read_container(const std::string& pod, const Json& status, std::vector<PodP
 
 void read_scheduling(const std::string& pod, const Json& spec, const Json& status, std::vector<PodProblem>& problems) {
   const Json gates = spec.value("schedulingGates", Json::array());
+  if (std::ranges::any_of(
+          gates, [](const Json& gate) { return text_at(gate, "name").starts_with(render::kKueueGatePrefix); })) {
+    problems.push_back({PodProblem::Kind::kWaitingForQuota, pod, {}, "is held by Kueue"});
+    return;
+  }
   const bool held =
       std::ranges::any_of(gates, [](const Json& gate) { return text_at(gate, "name") == render::kGangGate; });
   if (held) {
@@ -119,6 +124,8 @@ Workload read_workload(const Json* object) {
   const bool reports_generation = status.contains("observedGeneration") || workload.kind == "Deployment";
   workload.current = reports_generation ? count(status, "observedGeneration") >= count(metadata, "generation")
                                         : status.contains("replicas");
+  // On its way out it serves no longer for what is wanted.
+  if (metadata.contains("deletionTimestamp")) workload.current = false;
   if (workload.kind == "Deployment") {
     read_deployment(*object, workload);
   } else {

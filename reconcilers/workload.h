@@ -38,12 +38,13 @@ struct Workload {
 /// Something that keeps a pod from serving.
 struct PodProblem {
   enum class Kind {
-    kUnschedulable,   // the scheduler found no node
-    kWaitingForGang,  // not looked at until the whole group is there: upstream gives neither condition nor event; or
-                      // held by our scheduling gate
-    kImage,           // the image can't be pulled
-    kConfig,          // the kubelet can't create the container (a missing Secret or ConfigMap key …)
-    kCrash,           // the container ends again and again
+    kUnschedulable,    // the scheduler found no node
+    kWaitingForGang,   // not looked at until the whole group is there: upstream gives neither condition nor event; or
+                       // held by our scheduling gate
+    kWaitingForQuota,  // held by Kueue
+    kImage,            // the image can't be pulled
+    kConfig,           // the kubelet can't create the container (a missing Secret or ConfigMap key …)
+    kCrash,            // the container ends again and again
   };
   Kind kind;
   std::string pod;

@@ -17,6 +17,12 @@ TEST(ReadWorkload, CountsOfADeploymentSpeakOfItsNewestSpecOnlyOnceThatWasSeen) {
   EXPECT_FALSE(read_workload(&deployment).settled());
 }
 
+TEST(ReadWorkload, OnItsWayOutSpeaksOfNothingThatIsWanted) {
+  const Json deployment = Json::parse(
+      R"({"kind": "Deployment", "metadata": {"generation": 1, "deletionTimestamp": "x"}, "spec": {"replicas": 0}, "status": {"observedGeneration": 1}})");
+  EXPECT_FALSE(read_workload(&deployment).current);
+}
+
 TEST(ReadWorkload, ANewDeploymentWithoutStatusIsNotCurrent) {
   const Json deployment =
       Json::parse(R"({"kind": "Deployment", "metadata": {"generation": 1}, "spec": {"replicas": 0}})");
@@ -68,6 +74,14 @@ TEST(ReadPods, NamesWhatKeepsEachPodFromServing) {
   EXPECT_EQ(pods.first(PodProblem::Kind::kImage)->message, "ImagePullBackOff: not found");
   EXPECT_EQ(pods.first(PodProblem::Kind::kCrash)->message, "exit code 1: CUDA out of memory");
   EXPECT_EQ(pods.first(PodProblem::Kind::kConfig), nullptr);
+}
+
+TEST(ReadPods, KnowsAPodThatKueueHolds) {
+  const Pods pods = read_pods({pod(
+      R"({"metadata": {"name": "m-0"}, "spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}, {"name": "kueue.x-k8s.io/topology"}]},
+          "status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}})")});
+  ASSERT_EQ(pods.problems.size(), 1U);
+  EXPECT_EQ(pods.problems[0].kind, PodProblem::Kind::kWaitingForQuota);
 }
 
 TEST(ReadPods, JudgesTheReportOfEachPodThatIsChecked) {

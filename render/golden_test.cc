@@ -47,7 +47,13 @@ Case load_case(const std::string& name) {
   Case loaded;
   loaded.cluster = {.leader_worker_set = first.find("lws") != std::string::npos,
                     .native_gang = first.find("native") != std::string::npos,
-                    .volcano = first.find("volcano") != std::string::npos};
+                    .kueue = first.find("kueue") != std::string::npos};
+  if (first.find("volcano-policy") != std::string::npos) {
+    loaded.cluster.volcano = VolcanoGroups::kOperator;
+  } else if (first.find("volcano") != std::string::npos) {
+    loaded.cluster.volcano = VolcanoGroups::kLeaderWorkerSet;
+  }
+  if (loaded.cluster.kueue) loaded.cluster.queue = QueueFacts{.exists = true, .fault = {}, .covered = {}};
   const auto documents = read_yaml_documents(text);
   EXPECT_TRUE(documents.has_value()) << name;
   for (const auto& document : documents.value()) {

@@ -7,6 +7,7 @@
 #include "render/decide/engine.h"
 #include "render/decide/environment.h"
 #include "render/decide/gang.h"
+#include "render/decide/kueue.h"
 #include "render/decide/model.h"
 #include "render/decide/names.h"
 #include "render/decide/network.h"
@@ -17,6 +18,7 @@
 #include "render/decide/sizing.h"
 #include "render/decide/support.h"
 #include "render/decide/topology.h"
+#include "render/decide/volcano.h"
 #include "render/explanations.h"
 #include "render/fill.h"
 #include "render/findings.h"
@@ -89,7 +91,7 @@ class Renderer {
     c.model = decide_model(s, findings_);
     c.resources = decide_resources(s, c.sizing, rules, findings_);
     c.engine = decide_engine(s, knowledge_, findings_);
-    c.gang = decide_gang(s, input_.cluster, input_.recorded_gang, findings_);
+    c.gang = decide_gang(s, input_.cluster, {input_.recorded_gang, input_.recorded_groups}, findings_);
     c.network = decide_network(s, c.sizing);
     topology_ = decide_topology(s, c.sizing, c.resources, c.engine.image, findings_);
     check_drain(s, rules, findings_);
@@ -102,6 +104,10 @@ class Renderer {
     c.drain = decide_drain(s, *c.engine.facts, PodRole::kServer, rules, detail_);
     c.probes = decide_probes(s, *c.engine.facts, rules);
     c.rollout = decide_rollout(s, c.sizing, c.drain.grace_period.value, rules, findings_);
+    if (c.gang.kueue_queue) {
+      check_queue_name(meta_.name, c.sizing, c.rollout.surge_replicas, findings_);
+      if (input_.cluster.queue) tell_of_queue(s, *input_.cluster.queue, c.resources.list.value, findings_);
+    }
     named_ = named_settings(s, meta_.name, *c.engine.facts, c.sizing, c.resources, c.model, rules);
   }
 
@@ -222,6 +228,7 @@ class Renderer {
             {.value = std::string(templates_.digest()),
              .reason = {.rule = "templates_digest", .text = "SHA-256 over all templates", .inputs = {}, .source = {}}},
         .volcano_queue = std::nullopt,
+        .kueue_queue = std::nullopt,
     };
     if (!meta_.ns.empty()) {
       values.ns = {
@@ -247,16 +254,43 @@ class Renderer {
   /// One for each group, those of a surge included: a pod whose PodGroup is missing waits without a word.
   void add_pod_groups() {
     const Choices& c = choices_;
-    if (c.gang.gang.value != crd::Gang::kNative || c.sizing.replicas.value == 0) return;
-    PodGroupValues values{.min_count = {.value = c.sizing.nodes.value, .reason = c.sizing.nodes.reason}};
-    values.min_count.reason.text = "all pods of a group: " + values.min_count.reason.text;
-    const std::int64_t groups = c.sizing.replicas.value + c.rollout.surge_replicas;
-    for (std::int64_t i = 0; i < groups; ++i) add("podgroup.yaml", metadata(c.names.pod_group(i), "gang"), values);
+    if (c.sizing.replicas.value == 0) return;
+    Traced<std::int64_t> all = c.sizing.nodes;
+    all.reason.text = "all pods of a group: " + all.reason.text;
+    if (c.gang.gang.value == crd::Gang::kNative) {
+      add_one_for_each_group("podgroup.yaml", PodGroupValues{.min_count = std::move(all)});
+    } else if (c.gang.volcano_groups == VolcanoGroups::kOperator) {
+      add_one_for_each_group("volcano-podgroup.yaml",
+                             VolcanoPodGroupValues{.min_member = std::move(all),
+                                                   .min_resources = requests_of_group(merged_pod(server_),
+                                                                                      merged_pod(worker_), c.settings),
+                                                   .group_queue = c.gang.volcano_queue,
+                                                   .group_priority = server_.priority_class});
+    }
+  }
+
+  template <typename Values>
+  void add_one_for_each_group(std::string_view file, const Values& values) {
+    const std::int64_t groups = choices_.sizing.replicas.value + choices_.rollout.surge_replicas;
+    for (std::int64_t i = 0; i < groups; ++i) add(file, metadata(choices_.names.pod_group(i), "gang"), values);
+  }
+
+  /// As the workload's template will have it.
+  Json merged_pod(const PodValues& values) {
+    auto pod = fill(templates_, "pod.yaml", holes_of(values));
+    if (!pod) {
+      findings_.refuse("InvalidTemplates", "templates/pod.yaml", pod.error());
+      return Json::object();
+    }
+    for (const Setting<Json>& patch : choices_.settings.pod_templates) merge_pod_template(*pod, patch.value);
+    return *std::move(pod);
   }
 
   void add_workload() {
     Choices& c = choices_;
     MetadataValues meta = metadata(c.names.workload, "server");
+    if (c.gang.volcano_groups == VolcanoGroups::kLeaderWorkerSet) meta.volcano_queue = c.gang.volcano_queue;
+    meta.kueue_queue = c.gang.kueue_queue;
     if (!is_group()) {
       const DeploymentValues values{
           .replicas = c.sizing.replicas,
@@ -269,7 +303,6 @@ class Renderer {
       merge_pod_templates(add("deployment.yaml", meta, values), {"/spec/template"});
       return;
     }
-    meta.volcano_queue = c.gang.queue;
     const GroupValues values{
         .replicas = c.sizing.replicas,
         .size = c.sizing.nodes,

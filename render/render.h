@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,30 @@ namespace inference::render {
 class TemplateSet;
 class Explanations;
 
+/// The queue of Kueue that a spec names.
+struct QueueFacts {
+  bool exists = false;  // a LocalQueue of that name in the model's namespace
+  std::string fault;    // why it admits nothing; empty: no such reason is known
+  /// What its ClusterQueue covers: each resource with those of its flavors that have no topology, for which Kueue
+  /// counts quota and no nodes. Not known: nothing is said of it.
+  std::optional<std::map<std::string, std::vector<std::string>>> covered;
+  friend bool operator==(const QueueFacts&, const QueueFacts&) = default;
+};
+
+/// Who gives the pods of a group one PodGroup of Volcano. Without anybody Volcano makes one for each pod's owner, and
+/// groups deadlock.
+enum class VolcanoGroups {
+  kAbsent,   // Volcano's PodGroups are not served
+  kUnknown,  // could not be found out
+  kNobody,
+  kLeaderWorkerSet,  // by its scheduler provider
+  kOperator,         // we, with the admission policy of config/gang
+};
+
+/// "LeaderWorkerSet" and "Operator" of those that hold groups, as status.resolved.podGroups keeps them; empty for the
+/// others.
+[[nodiscard]] std::string to_string(VolcanoGroups groups);
+
 /// What the cluster serves, as far as it changes what is rendered. Found out by the reconcilers from discovery, given
 /// to the CLI by flags.
 struct ClusterFacts {
@@ -29,7 +54,10 @@ struct ClusterFacts {
   /// schedulingGroup) and the admission policy of config/gang is installed: either missing and pods are scheduled one
   /// by one without a word.
   bool native_gang = false;
-  bool volcano = false;  // scheduling.volcano.sh/v1beta1 PodGroup
+  VolcanoGroups volcano = VolcanoGroups::kAbsent;
+  std::string volcano_fault = {};                  // why it is kUnknown
+  bool kueue = false;                              // kueue.x-k8s.io/v1beta2 LocalQueue
+  std::optional<QueueFacts> queue = std::nullopt;  // Kueue's, by the name that the spec gives; absent: not asked for
   /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served.
   /// `Auto` still goes by the above.
   bool offline = false;
@@ -44,19 +72,21 @@ struct Input {
   ClusterFacts cluster;
   /// status.resolved.gang of a living object: `Auto` keeps it, since changing the gang of a running group recreates it.
   std::optional<crd::Gang> recorded_gang;
+  /// status.resolved.podGroups of one with Volcano's gang: kept for the same reason.
+  std::optional<VolcanoGroups> recorded_groups = std::nullopt;
   /// Of podTemplate's pods, by the Kubernetes that crd/pod_types.yaml knows.
   crd::UnknownFields unknown_pod_fields = crd::UnknownFields::kPass;
 };
 
 /// Why nothing is rendered. What runs already stays as it is.
 struct Refusal {
-  std::string reason;  // a condition's reason: InvalidSpec, NotSupported, NameTooLong, ClusterLacksLeaderWorkerSet,
-                       // ClusterLacksGang
+  std::string reason;       // a condition's reason: InvalidSpec, NotSupported, NameTooLong, QueueMissing,
+                            // SchedulerMissing, ClusterLacksLeaderWorkerSet, ClusterLacksGang
   crd::FieldErrors errors;  // all of them, never empty
 };
 
-/// What a user should know although nothing is refused: NotAGang, BestEffortGang, OutageOnRollout, NoDisruptionBudget,
-/// UnknownEngineVersion …
+/// What a user should know although nothing is refused: NotAGang, BestEffortGang, QuotaIsNoGang, OutageOnRollout,
+/// NoDisruptionBudget, UnknownEngineVersion …
 struct Notice {
   std::string reason;  // CamelCase
   std::string path;    // of the field that it follows from

@@ -56,6 +56,10 @@ Json resolved_spec(const Choices& choices) {
   resolved["topologyCheck"] = to_string(settings.topology_check.value);
   resolved["gang"] = to_string(choices.gang.gang.value);
   resolved["gangReason"] = choices.gang.gang.reason.text;
+  if (choices.gang.volcano_groups) resolved["podGroups"] = to_string(*choices.gang.volcano_groups);
+  for (const auto& queue : {choices.gang.volcano_queue, choices.gang.kueue_queue}) {
+    if (queue) resolved["queue"] = queue->value;
+  }
   resolved["service"] = choices.names.service;
   if (!choices.engine.version_text.empty()) resolved["engine"]["version"] = choices.engine.version_text;
   put(resolved["accelerator"], "product", settings.product);

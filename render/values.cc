@@ -20,6 +20,7 @@ std::vector<TemplateSchema> template_schemas() {
   return {
       object_of<>("drain-hook.yaml", "v1", "ConfigMap", "data"),
       object_of<PodGroupValues>("podgroup.yaml", "scheduling.k8s.io/v1beta1", "PodGroup", "spec"),
+      object_of<VolcanoPodGroupValues>("volcano-podgroup.yaml", "scheduling.volcano.sh/v1beta1", "PodGroup", "spec"),
       object_of<DeploymentValues>("deployment.yaml", "apps/v1", "Deployment", "spec"),
       object_of<GroupValues>("leaderworkerset.yaml", "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "spec"),
       object_of<ServiceValues>("service.yaml", "v1", "Service", "spec"),

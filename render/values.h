@@ -20,13 +20,14 @@ struct MetadataValues {
   Traced<std::string> object_component;
   Traced<std::string> owner_name;
   Traced<std::string> templates_digest;
-  std::optional<Traced<std::string>> volcano_queue;
+  std::optional<Traced<std::string>> volcano_queue, kueue_queue;
 };
 template <>
 inline constexpr auto kHolesOf<MetadataValues> = std::tuple{
     Hole{"object_name", &MetadataValues::object_name},           Hole{"namespace", &MetadataValues::ns},
     Hole{"object_component", &MetadataValues::object_component}, Hole{"owner_name", &MetadataValues::owner_name},
     Hole{"templates_digest", &MetadataValues::templates_digest}, Hole{"volcano_queue", &MetadataValues::volcano_queue},
+    Hole{"kueue_queue", &MetadataValues::kueue_queue},
 };
 
 struct ProbeValues {
@@ -176,6 +177,19 @@ inline constexpr auto kHolesOf<BudgetValues> = std::tuple{
     Hole{"min_available", &BudgetValues::min_available},
     Hole{"server_component", &BudgetValues::server_component},
     Hole{"group_set", &BudgetValues::group_set},
+};
+
+struct VolcanoPodGroupValues {
+  Traced<std::int64_t> min_member;
+  HoleValue min_resources;
+  std::optional<Traced<std::string>> group_queue, group_priority;
+};
+template <>
+inline constexpr auto kHolesOf<VolcanoPodGroupValues> = std::tuple{
+    Hole{"min_member", &VolcanoPodGroupValues::min_member},
+    Hole{"min_resources", &VolcanoPodGroupValues::min_resources},
+    Hole{"group_queue", &VolcanoPodGroupValues::group_queue},
+    Hole{"group_priority", &VolcanoPodGroupValues::group_priority},
 };
 
 struct PodGroupValues {

@@ -65,6 +65,9 @@ inline const Resource kHorizontalPodAutoscaler{"autoscaling", "v2", "horizontalp
                                                "HorizontalPodAutoscaler"};
 inline const Resource kPodGroup{"scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"};
 inline const Resource kVolcanoPodGroup{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"};
+inline const Resource kLocalQueue{"kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue"};
+inline const Resource kClusterQueue{"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false};
+inline const Resource kResourceFlavor{"kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor", false};
 inline const Resource kEvent{"events.k8s.io", "v1", "events", "Event"};
 inline const Resource kLease{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline const Resource kCustomResourceDefinition{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
