@@ -17,10 +17,13 @@ var buildRecipe = []string{"CGO_ENABLED=0", "-trimpath", stripFlags}
 
 // cacheKey names the cache folder: same inputs, same binaries. It covers the go.mod and go.sum of every tool module, the
 // list of programs and manifests, the recipe and the Go toolchain.
-func cacheKey(tools, goVersion string) (string, error) {
+func (k kit) cacheKey(tools, goVersion string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%q\n%q\n%q\n", goVersion, buildRecipe, programs, manifests)
-	for _, module := range toolModules() {
+	fmt.Fprintf(hash, "%s\n%q\n%q\n%q\n", goVersion, buildRecipe, k.programs, k.manifests)
+	for _, each := range k.edits {
+		fmt.Fprintf(hash, "%q\n", each)
+	}
+	for _, module := range k.toolModules() {
 		for _, file := range []string{"go.mod", "go.sum"} {
 			content, err := os.ReadFile(filepath.Join(tools, module, file))
 			if err != nil {
@@ -44,8 +47,8 @@ func toolchain(dir string) (string, error) {
 	return strings.Join(strings.Fields(string(out)), " "), nil
 }
 
-// binFolder is the folder with the programs: override when given, else keyed below the user's cache folder.
-func binFolder(root, override string) (string, error) {
+// binFolder is the folder with the kit's programs: override when given, else keyed below the user's cache folder.
+func (k kit) binFolder(root, override string) (string, error) {
 	if override != "" {
 		return filepath.Abs(override)
 	}
@@ -53,7 +56,7 @@ func binFolder(root, override string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, err := cacheKey(toolsDir(root), version)
+	key, err := k.cacheKey(toolsDir(root), version)
 	if err != nil {
 		return "", err
 	}
@@ -65,14 +68,14 @@ func binFolder(root, override string) (string, error) {
 }
 
 // missingFrom lists what `build` still has to make in a cache folder. Files get there by rename, so one that is there is whole.
-func missingFrom(bin string) []string {
+func (k kit) missingFrom(bin string) []string {
 	var missing []string
-	for _, p := range programs {
+	for _, p := range k.programs {
 		if info, err := os.Stat(filepath.Join(bin, p.name)); err != nil || info.Size() == 0 {
 			missing = append(missing, p.name)
 		}
 	}
-	for _, m := range manifests {
+	for _, m := range k.manifests {
 		if info, err := os.Stat(filepath.Join(bin, m.name)); err != nil || info.Size() == 0 {
 			missing = append(missing, m.name)
 		}

@@ -11,7 +11,7 @@ import (
 func writeTools(t *testing.T) string {
 	t.Helper()
 	tools := t.TempDir()
-	for _, module := range toolModules() {
+	for _, module := range base.toolModules() {
 		if err := os.Mkdir(filepath.Join(tools, module), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func writeTools(t *testing.T) string {
 
 func mustKey(t *testing.T, tools, version string) string {
 	t.Helper()
-	key, err := cacheKey(tools, version)
+	key, err := base.cacheKey(tools, version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestTheKeyChangesWithEveryInputAndWithNothingElse(t *testing.T) {
 	if other := mustKey(t, tools, "go2"); other == before {
 		t.Error("another Go has the same key")
 	}
-	for _, module := range toolModules() {
+	for _, module := range base.toolModules() {
 		for _, file := range []string{"go.mod", "go.sum"} {
 			path := filepath.Join(tools, module, file)
 			old := mustKey(t, tools, "go1")
@@ -57,7 +57,7 @@ func TestTheKeyChangesWithEveryInputAndWithNothingElse(t *testing.T) {
 	if err := os.Remove(filepath.Join(tools, "lws", "go.sum")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cacheKey(tools, "go1"); err == nil {
+	if _, err := base.cacheKey(tools, "go1"); err == nil {
 		t.Error("a key without go.sum")
 	}
 }
@@ -65,7 +65,7 @@ func TestTheKeyChangesWithEveryInputAndWithNothingElse(t *testing.T) {
 func TestHalfABuildIsMissingWhatItLacks(t *testing.T) {
 	bin := t.TempDir()
 	total := len(programs) + len(manifests)
-	if got := missingFrom(bin); len(got) != total {
+	if got := base.missingFrom(bin); len(got) != total {
 		t.Fatalf("an empty folder misses %v", got)
 	}
 	write := func(name, content string) {
@@ -76,7 +76,7 @@ func TestHalfABuildIsMissingWhatItLacks(t *testing.T) {
 	write("kubectl", "program")
 	write("etcd", "")                      // a full disk
 	write("kwok"+temporarySuffix, "half ") // a killed build
-	got := missingFrom(bin)
+	got := base.missingFrom(bin)
 	if len(got) != total-1 || slices.Contains(got, "kubectl") || !slices.Contains(got, "etcd") || !slices.Contains(got, "kwok") {
 		t.Errorf("missing: %v", got)
 	}

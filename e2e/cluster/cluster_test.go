@@ -205,7 +205,7 @@ func TestWebhooksAreServedByURLAndPodsOfOthersAreLeftAlone(t *testing.T) {
 		object{"name": "mpod.kb.io", "clientConfig": object{"service": object{"path": "/pod"}}},
 		object{"name": "mleaderworkerset.kb.io", "clientConfig": object{"service": object{"path": "/set"}}},
 	}}
-	if err := serveByURL(configuration, "https://127.0.0.1:1", []byte("CA")); err != nil {
+	if err := serveByURL(configuration, "https://127.0.0.1:1", []byte("CA"), onlyPodsOfGroups); err != nil {
 		t.Fatal(err)
 	}
 	content, err := json.Marshal(configuration["webhooks"])
@@ -219,7 +219,7 @@ func TestWebhooksAreServedByURLAndPodsOfOthersAreLeftAlone(t *testing.T) {
 		t.Errorf("got %s", content)
 	}
 	broken := object{"webhooks": []any{object{"clientConfig": object{"url": "https://elsewhere"}}}}
-	if err := serveByURL(broken, "https://127.0.0.1:1", nil); err == nil {
+	if err := serveByURL(broken, "https://127.0.0.1:1", nil, onlyPodsOfGroups); err == nil {
 		t.Error("a webhook without service was accepted")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ var components = []component{
 	{"scheduler", "kube-scheduler", []string{"scheduler"}, "/readyz", schedulerArgs},
 	{"kwok", "kwok", []string{"kwok"}, "/healthz", kwokArgs},
 	{"lws", "lws", []string{"lws", "lws-webhook"}, "/readyz", lwsArgs},
+	{"kueue", "kueue", []string{"kueue", "kueue-webhook"}, "/readyz", kueueArgs},
 }
 
 // optionalComponents may be named by --without.
@@ -46,13 +48,30 @@ func findComponent(name string) (component, error) {
 // present lists the components that this cluster is to have.
 func (c *cluster) present() []component {
 	return slices.DeleteFunc(slices.Clone(components), func(each component) bool {
-		return slices.Contains(c.Without, each.name)
+		return !c.has(each)
 	})
+}
+
+// has says whether this cluster is to have the component.
+func (c *cluster) has(each component) bool {
+	if _, optional := addOns[each.name]; optional {
+		_, added := c.AddOns[each.name]
+		return added
+	}
+	return !slices.Contains(c.Without, each.name)
+}
+
+// program is the file of the component's program.
+func (c *cluster) program(each component) string {
+	if folder, ok := c.AddOns[each.name]; ok {
+		return filepath.Join(folder, each.binary)
+	}
+	return filepath.Join(c.Bin, each.binary)
 }
 
 func (c *cluster) url(port, path string) string {
 	scheme := "https"
-	if port == "etcd-health" || port == "kwok" || port == "lws" { // they tell health and metrics by plain HTTP
+	if port == "etcd-health" || port == "kwok" || port == "lws" || port == "kueue" { // they tell health and metrics by plain HTTP
 		scheme = "http"
 	}
 	return fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, c.Ports[port], path)
@@ -164,6 +183,10 @@ func kwokArgs(c *cluster) []string {
 
 func lwsArgs(c *cluster) []string {
 	return []string{"--config=" + c.path("conf", "lws.yaml"), "--kubeconfig=" + c.clientConfig("lws"), "--zap-log-level=2"}
+}
+
+func kueueArgs(c *cluster) []string {
+	return []string{"--config=" + c.path("conf", "kueue.yaml"), "--kubeconfig=" + c.clientConfig("kueue"), "--zap-log-level=2"}
 }
 
 // healthy asks a component's own health path once.

@@ -42,6 +42,7 @@ var clients = []struct{ name, user, group string }{
 	{"scheduler", "system:kube-scheduler", ""},
 	{"kwok", "kwok", "system:masters"},
 	{"lws", "lws-controller-manager", "system:masters"},
+	{"kueue", "kueue-controller-manager", "system:masters"},
 }
 
 // writeConfiguration fills the state folder with all that the components read: keys, kubeconfigs, policies.
@@ -59,7 +60,9 @@ func (c *cluster) writeConfiguration() error {
 		return err
 	}
 	lws := fmt.Sprintf(lwsConfig, c.Ports["lws"], c.Ports["lws-webhook"], quote(c.path("conf", "lws-certs")))
+	kueue := fmt.Sprintf(kueueConfig, c.Ports["kueue"], c.Ports["kueue-webhook"], quote(c.path(kueueCerts)))
 	return errors.Join(
+		os.WriteFile(c.path("conf", "kueue.yaml"), []byte(kueue), 0o600),
 		os.WriteFile(c.path("conf", "audit-policy.yaml"), []byte(auditPolicy), 0o600),
 		os.WriteFile(c.path("conf", "kwok-stages.yaml"), append(stages, "---\n"+imageErrorStage...), 0o600),
 		os.WriteFile(c.path("conf", "lws.yaml"), []byte(lws), 0o600),
@@ -87,12 +90,13 @@ func (c *cluster) writeKeys() error {
 			return err
 		}
 	}
-	// The webhook server wants the names tls.crt and tls.key in a folder of their own.
-	certs := c.path("conf", "lws-certs")
-	if err := errors.Join(os.MkdirAll(certs, 0o700),
-		os.Symlink(c.pki("lws.crt"), filepath.Join(certs, "tls.crt")),
-		os.Symlink(c.pki("lws.key"), filepath.Join(certs, "tls.key"))); err != nil {
-		return err
+	// Webhook servers want the names tls.crt and tls.key in a folder of their own.
+	for name, certs := range map[string]string{"lws": c.path("conf", "lws-certs"), "kueue": c.path(kueueCerts)} {
+		if err := errors.Join(os.MkdirAll(certs, 0o700),
+			os.Symlink(c.pki(name+".crt"), filepath.Join(certs, "tls.crt")),
+			os.Symlink(c.pki(name+".key"), filepath.Join(certs, "tls.key"))); err != nil {
+			return err
+		}
 	}
 	return c.writeAdministrator()
 }

@@ -78,7 +78,7 @@ func (c *cluster) kill(each component, say *progress) error {
 }
 
 func (c *cluster) requirePresent(each component) error {
-	if slices.Contains(c.Without, each.name) {
+	if !c.has(each) {
 		return fmt.Errorf("cluster %s was started without %s", c.Name, each.name)
 	}
 	return nil

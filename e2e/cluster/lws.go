@@ -18,7 +18,13 @@ const lwsNameLabel = "leaderworkerset.sigs.k8s.io/name"
 
 // startLWS installs the LeaderWorkerSet definitions, starts its manager and returns once its webhooks answer.
 func (s *supervisor) startLWS(ctx context.Context) error {
-	err := s.say.step("LeaderWorkerSet definitions established", func() error { return s.installDefinitions(ctx) })
+	err := s.say.step("LeaderWorkerSet definitions established", func() error {
+		definitions, err := readObjects(filepath.Join(s.c.Bin, "share", "lws-crds.json"))
+		if err != nil {
+			return err
+		}
+		return s.installDefinitions(ctx, definitions)
+	})
 	if err != nil {
 		return err
 	}
@@ -33,7 +39,8 @@ func (s *supervisor) startLWS(ctx context.Context) error {
 		if err := s.awaitHealthy(ctx, manager); err != nil {
 			return err
 		}
-		if err := s.c.installWebhooks(ctx); err != nil {
+		webhooks := filepath.Join(s.c.Bin, "share", "lws-webhooks.json")
+		if err := s.c.installWebhooks(ctx, webhooks, "lws-", "lws-webhook", onlyPodsOfGroups); err != nil {
 			return err
 		}
 		return s.await(ctx, "LeaderWorkerSet webhooks", func() (bool, error) {
@@ -43,11 +50,8 @@ func (s *supervisor) startLWS(ctx context.Context) error {
 	})
 }
 
-func (s *supervisor) installDefinitions(ctx context.Context) error {
-	definitions, err := readObjects(filepath.Join(s.c.Bin, "share", "lws-crds.json"))
-	if err != nil {
-		return err
-	}
+// installDefinitions makes custom resources known and returns once they are.
+func (s *supervisor) installDefinitions(ctx context.Context, definitions []object) error {
 	const collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	for _, definition := range definitions {
 		// Create and not apply: the field ownership of 20,000 lines of schema would cost the API server seconds.
@@ -71,10 +75,19 @@ func (s *supervisor) installDefinitions(ctx context.Context) error {
 	return nil
 }
 
-// installWebhooks registers LWS's webhooks by URL, since the manager is no Service in the cluster. The pod webhooks are
-// limited to pods of a LeaderWorkerSet: they only act on those, and a stopped manager must not stop all other pods.
-func (c *cluster) installWebhooks(ctx context.Context) error {
-	configurations, err := readObjects(filepath.Join(c.Bin, "share", "lws-webhooks.json"))
+// onlyPodsOfGroups limits LWS's pod webhooks to pods of a LeaderWorkerSet: they only act on those, and a stopped manager
+// must not stop all other pods.
+func onlyPodsOfGroups(name string, webhook object) bool {
+	if name == "mpod.kb.io" || name == "vpod.kb.io" {
+		webhook["objectSelector"] = object{"matchExpressions": []object{{"key": lwsNameLabel, "operator": "Exists"}}}
+	}
+	return true
+}
+
+// installWebhooks registers the webhooks of a file by URL, since their server is no Service in the cluster. adjust may
+// change each by its name, or leave it out.
+func (c *cluster) installWebhooks(ctx context.Context, file, prefix, port string, adjust func(string, object) bool) error {
+	configurations, err := readObjects(file)
 	if err != nil {
 		return err
 	}
@@ -90,13 +103,13 @@ func (c *cluster) installWebhooks(ctx context.Context) error {
 		kind, _ := configuration["kind"].(string)
 		plural, ok := plurals[kind]
 		if !ok {
-			return fmt.Errorf("unexpected %s among the LeaderWorkerSet webhooks", kind)
+			return fmt.Errorf("unexpected %s in %s", kind, file)
 		}
-		base := fmt.Sprintf("https://127.0.0.1:%d", c.Ports["lws-webhook"])
-		if err := serveByURL(configuration, base, authority); err != nil {
+		base := fmt.Sprintf("https://127.0.0.1:%d", c.Ports[port])
+		if err := serveByURL(configuration, base, authority, adjust); err != nil {
 			return err
 		}
-		name := "lws-" + objectName(configuration) // as upstream's own installation names it
+		name := prefix + objectName(configuration) // as upstream's own installation names it
 		configuration["metadata"] = object{"name": name}
 		if err := c.apply(ctx, "/apis/admissionregistration.k8s.io/v1/"+plural+"/"+name, configuration); err != nil {
 			return err
@@ -105,9 +118,10 @@ func (c *cluster) installWebhooks(ctx context.Context) error {
 	return nil
 }
 
-// serveByURL replaces the Service of each webhook by a URL below base.
-func serveByURL(configuration object, base string, authority []byte) error {
+// serveByURL replaces the Service of each webhook that adjust keeps by a URL below base.
+func serveByURL(configuration object, base string, authority []byte, adjust func(string, object) bool) error {
 	webhooks, _ := configuration["webhooks"].([]any)
+	kept := []any{}
 	for _, each := range webhooks {
 		webhook, _ := each.(object)
 		config, _ := webhook["clientConfig"].(object)
@@ -117,10 +131,11 @@ func serveByURL(configuration object, base string, authority []byte) error {
 			return fmt.Errorf("a webhook of %s has no service path", objectName(configuration))
 		}
 		webhook["clientConfig"] = object{"url": base + path, "caBundle": authority} // []byte is base64 in JSON
-		if name, _ := webhook["name"].(string); name == "mpod.kb.io" || name == "vpod.kb.io" {
-			webhook["objectSelector"] = object{"matchExpressions": []object{{"key": lwsNameLabel, "operator": "Exists"}}}
+		if name, _ := webhook["name"].(string); adjust(name, webhook) {
+			kept = append(kept, webhook)
 		}
 	}
+	configuration["webhooks"] = kept
 	return nil
 }
 

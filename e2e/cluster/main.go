@@ -115,16 +115,15 @@ func noWords(words []string) error {
 
 func runBuild(ctx context.Context, set *flag.FlagSet, args []string) error {
 	var t target
+	var with []string
 	set.StringVar(&t.binDir, "bin-dir", "", "folder of the programs (default: keyed in the user's cache)")
+	withFlag(set, &with)
 	words, err := parse(set, args)
 	if err = errors.Join(err, noWords(words)); err != nil {
 		return err
 	}
-	bin, root, err := t.binaries()
+	bin, _, err := t.build(ctx, with, toTerminal())
 	if err != nil {
-		return err
-	}
-	if err := buildMissing(ctx, root, bin, toTerminal()); err != nil {
 		return err
 	}
 	fmt.Println(bin)

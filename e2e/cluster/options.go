@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,14 +48,46 @@ func (t *target) resolve() error {
 	return err
 }
 
-// binaries finds the folder of the programs and the checkout that can build them.
-func (t *target) binaries() (bin, root string, err error) {
-	if root, err = checkoutRoot(); err != nil {
-		return "", "", err
+// build makes the programs of the base kit and of the named add-ons, as far as the cache lacks them. It answers with the
+// folder of the first, and with the folder of each add-on by its name.
+func (t *target) build(ctx context.Context, with []string, say *progress) (bin string, added map[string]string, err error) {
+	root, err := checkoutRoot()
+	if err != nil {
+		return "", nil, err
 	}
-	bin, err = binFolder(root, t.binDir)
-	return bin, root, err
+	if bin, err = base.binFolder(root, t.binDir); err != nil {
+		return "", nil, err
+	}
+	kubectl := filepath.Join(bin, "kubectl")
+	if err := base.buildMissing(ctx, root, bin, kubectl, say); err != nil {
+		return "", nil, err
+	}
+	added = map[string]string{}
+	for _, name := range with {
+		if added[name], err = addOns[name].binFolder(root, t.binDir); err != nil {
+			return "", nil, err
+		}
+		if err := addOns[name].buildMissing(ctx, root, added[name], kubectl, say); err != nil {
+			return "", nil, err
+		}
+	}
+	return bin, added, nil
 }
+
+// withFlag lets add-ons be named.
+func withFlag(set *flag.FlagSet, with *[]string) {
+	set.Func("with", "what to have besides: "+strings.Join(addOnNames(), ","), func(list string) error {
+		*with = sorted(strings.Split(list, ","))
+		for _, name := range *with {
+			if _, ok := addOns[name]; !ok {
+				return fmt.Errorf("no %q: one of %s", name, strings.Join(addOnNames(), ", "))
+			}
+		}
+		return nil
+	})
+}
+
+func addOnNames() []string { return sorted(slices.Collect(maps.Keys(addOns))) }
 
 // parse reads flags wherever they stand, also after words, and returns the words.
 func parse(set *flag.FlagSet, args []string) ([]string, error) {
@@ -83,6 +117,7 @@ func (o *upOptions) flags(set *flag.FlagSet) {
 		o.without = strings.Split(list, ",")
 		return nil
 	})
+	withFlag(set, &o.with)
 	set.StringVar(&o.featureGates, "feature-gates", "", "further gates for apiserver, controller-manager and scheduler, as A=true,B=false\n"+
 		"(GenericWorkload=true, native gang scheduling, is on unless given)")
 	set.StringVar(&o.schedulerGates, "scheduler-feature-gates", "", "gates in which the scheduler differs from the others")
@@ -97,6 +132,9 @@ func (o *upOptions) check(set *flag.FlagSet) error {
 		}
 	}
 	slices.Sort(o.without)
+	if slices.Contains(o.with, "kueue") && slices.Contains(o.without, "lws") {
+		return misuse("--with kueue needs lws, which --without leaves out")
+	}
 	if slices.Contains(o.without, "kwok") {
 		if o.set["nodes"] && o.nodes > 0 {
 			return misuse("--nodes %d needs kwok, which --without leaves out", o.nodes)

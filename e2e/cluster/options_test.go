@@ -35,6 +35,9 @@ func TestUpTakesEveryFlag(t *testing.T) {
 	if err == nil {
 		t.Error("nodes without kwok were accepted")
 	}
+	if o, err = parseUp("--state", "/tmp/x", "--with", "kueue"); err != nil || !slices.Equal(o.with, []string{"kueue"}) {
+		t.Errorf("%+v, %v", o, err)
+	}
 	o, err = parseUp("--state", "/tmp/x", "--nodes=0", "--port", "6443", "--without", "lws,kwok", "--feature-gates=A=true")
 	if err != nil || o.nodes != 0 || o.port != 6443 || !slices.Equal(o.without, []string{"kwok", "lws"}) || o.featureGates != "A=true" {
 		t.Errorf("%+v, %v", o, err)
@@ -44,7 +47,7 @@ func TestUpTakesEveryFlag(t *testing.T) {
 func TestMisuseIsToldApartFromFailure(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"fly"}, {"up", "--nodes", "many"}, {"up", "--nodes", "-1"}, {"up", "--port", "70000"}, {"up", "--no-such-flag"},
-		{"up", "--without", "etcd"}, {"up", "--name", "a/b"}, {"up", "now"}, {"restart"}, {"restart", "kubelet"},
+		{"up", "--without", "etcd"}, {"up", "--with", "tea"}, {"up", "--with", "kueue", "--without", "lws"}, {"up", "--name", "a/b"}, {"up", "now"}, {"restart"}, {"restart", "kubelet"},
 		{"nodes", "add", "none"}, {"nodes", "drain", "gpu-0"}, {"status", "-o", "xml"}, {"stop", "etcd", "apiserver"},
 	} {
 		if got := dispatch(args); got != 2 {

@@ -58,11 +58,42 @@ var manifests = []manifest{
 	}},
 }
 
+// edit replaces a text that stands once in the only source file of a program's package, while it is built.
+type edit struct {
+	program  string
+	upstream string // the module of the file
+	file     string
+	old, new string
+}
+
+// kit is a set of programs and manifests that is built, and kept in the cache, as one.
+type kit struct {
+	programs  []program
+	manifests []manifest
+	edits     []edit
+}
+
+// base is what every cluster has.
+var base = kit{programs: programs, manifests: manifests}
+
+// addOns may be named by --with. Each is a kit of its own: who does not ask for it never builds it.
+var addOns = map[string]kit{
+	"kueue": {
+		programs: []program{{"kueue", "kueue", "sigs.k8s.io/kueue/cmd/kueue", ""}},
+		manifests: []manifest{
+			{"share/kueue-crds.json", "kueue", "sigs.k8s.io/kueue", kueueDefinitions},
+			{"share/kueue-webhooks.json", "kueue", "sigs.k8s.io/kueue", []string{"config/components/webhook/manifests.yaml"}},
+		},
+		// Fixed in its source; components run in their cluster's state folder, and nobody may write to /etc.
+		edits: []edit{{"kueue", "sigs.k8s.io/kueue", "cmd/kueue/main.go", `"/etc/kueue/metrics/certs"`, `"` + kueueCerts + `"`}},
+	},
+}
+
 // toolModules lists the folders below tools/ that the programs come from, sorted and without repeats.
-func toolModules() []string {
+func (k kit) toolModules() []string {
 	seen := map[string]bool{}
 	var modules []string
-	for _, p := range programs {
+	for _, p := range k.programs {
 		if !seen[p.module] {
 			seen[p.module] = true
 			modules = append(modules, p.module)

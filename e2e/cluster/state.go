@@ -18,16 +18,18 @@ type cluster struct {
 	state  string // folder; absolute
 	client *http.Client
 
-	Name           string         `json:"name"`
-	Bin            string         `json:"bin"` // folder of the programs
-	Ports          map[string]int `json:"ports"`
-	Without        []string       `json:"without"`  // components that were left out
-	Nodes          int            `json:"nodes"`    // at `up`
-	NextNode       int            `json:"nextNode"` // a name is never given twice: pods of a removed node linger
-	GPUs           int            `json:"gpus"`     // per node
-	FeatureGates   string         `json:"featureGates"`
-	SchedulerGates string         `json:"schedulerGates"`
-	Token          string         `json:"-"` // the administrator's; only in files of mode 0600 below the state folder
+	Name string `json:"name"`
+	Bin  string `json:"bin"` // folder of the programs
+	// AddOns has the folder of the programs of each add-on.
+	AddOns         map[string]string `json:"addOns"`
+	Ports          map[string]int    `json:"ports"`
+	Without        []string          `json:"without"`  // components that were left out
+	Nodes          int               `json:"nodes"`    // at `up`
+	NextNode       int               `json:"nextNode"` // a name is never given twice: pods of a removed node linger
+	GPUs           int               `json:"gpus"`     // per node
+	FeatureGates   string            `json:"featureGates"`
+	SchedulerGates string            `json:"schedulerGates"`
+	Token          string            `json:"-"` // the administrator's; only in files of mode 0600 below the state folder
 }
 
 func (c *cluster) path(parts ...string) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -38,7 +37,7 @@ func (s *supervisor) launch(each component) error {
 			delete(s.held, port)
 		}
 	}
-	argv := append([]string{filepath.Join(s.c.Bin, each.binary)}, each.args(s.c)...)
+	argv := append([]string{s.c.program(each)}, each.args(s.c)...)
 	os.Remove(s.c.pidFile(each.name)) // of an earlier process of this component, which has ended
 	d, err := startDaemon(argv, s.c.state, s.c.pidFile(each.name), s.c.logFile(each.name))
 	if d != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ type upOptions struct {
 	nodes          int
 	gpus           int
 	without        []string
+	with           []string
 	featureGates   string
 	schedulerGates string
 	set            map[string]bool // which flags were given
@@ -35,14 +37,12 @@ func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
 	if err := clearRemains(o.state, say); err != nil {
 		return nil, err
 	}
-	bin, root, err := o.binaries()
+	bin, added, err := o.build(ctx, o.with, say)
 	if err != nil {
 		return nil, err
 	}
-	if err := buildMissing(ctx, root, bin, say); err != nil {
-		return nil, err
-	}
-	c := &cluster{state: o.state, Name: o.name, Bin: bin, Without: o.without, Nodes: o.nodes, GPUs: o.gpus, FeatureGates: o.featureGates, SchedulerGates: o.schedulerGates}
+	c := &cluster{state: o.state, Name: o.name, Bin: bin, AddOns: added, Without: o.without, Nodes: o.nodes, GPUs: o.gpus,
+		FeatureGates: o.featureGates, SchedulerGates: o.schedulerGates}
 	s := newSupervisor(c, say)
 	begin := time.Now()
 	if err := s.bringUp(ctx, o.port); err != nil {
@@ -78,6 +78,8 @@ func alreadyUp(ctx context.Context, o upOptions, say *progress) (*cluster, error
 		differs = fmt.Sprintf("--scheduler-feature-gates %q", c.SchedulerGates)
 	case o.set["without"] && !slices.Equal(o.without, c.Without):
 		differs = fmt.Sprintf("--without %q", c.Without)
+	case o.set["with"] && !slices.Equal(o.with, sorted(slices.Collect(maps.Keys(c.AddOns)))):
+		differs = fmt.Sprintf("--with %q", sorted(slices.Collect(maps.Keys(c.AddOns))))
 	}
 	if differs != "" {
 		return nil, fmt.Errorf("cluster %s is already up, with %s: run `down` first", c.Name, differs)
@@ -132,8 +134,8 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	// The API answers: all the others start at once, then each is waited for.
 	others := c.present()[2:]
 	for _, each := range others {
-		if each.name == "lws" {
-			continue // its definitions come first
+		if needsDefinitions(each) {
+			continue
 		}
 		if err := s.launch(each); err != nil {
 			return err
@@ -142,18 +144,26 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	if _, err := c.createNodes(ctx, c.Nodes); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(others, func(each component) bool { return each.name == "lws" }) {
+	if !slices.Contains(c.Without, "lws") {
 		if err := s.startLWS(ctx); err != nil {
+			return err
+		}
+	}
+	if _, ok := c.AddOns["kueue"]; ok {
+		if err := s.startKueue(ctx); err != nil {
 			return err
 		}
 	}
 	return s.awaitAll(ctx, others)
 }
 
+// needsDefinitions says whether the component can only start once its own kinds are served.
+func needsDefinitions(each component) bool { return each.name == "lws" || each.name == "kueue" }
+
 func (s *supervisor) awaitAll(ctx context.Context, others []component) error {
 	for _, each := range others {
-		if each.name == "lws" {
-			continue // startLWS has waited for it
+		if needsDefinitions(each) {
+			continue // its own start has waited for it
 		}
 		if err := s.say.step(each.binary+" ready", func() error { return s.awaitHealthy(ctx, each) }); err != nil {
 			return err
