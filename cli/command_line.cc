@@ -27,13 +27,12 @@ constexpr auto kFooter =
     "  cat *.yaml | kubectl inference validate -f -";
 constexpr auto kClusterHelp =
     "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano (whose groups LeaderWorkerSet "
-    "holds), volcano-policy (whose "
-    "groups the policy of config/gang holds), native (Kubernetes' own PodGroups, "
-    "with the policy of "
-    "config/gang), kueue (with the queue that the spec names), none; all but none imply lws. Without it "
-    "LeaderWorkerSets and a gang that the spec names are "
-    "taken as served, and "
-    "gang Auto finds none";
+    "holds), volcano-policy (whose groups the policy of config/gang holds), native (Kubernetes' own PodGroups, with "
+    "the "
+    "policy of config/gang), kueue (with the queue that the spec names), dra (Dynamic Resource Allocation), "
+    "compute-domain (NVIDIA's, which implies dra), none; those that hold groups imply lws. Without it "
+    "LeaderWorkerSets, "
+    "claims and a gang that the spec names are taken as served, and gang Auto finds none";
 constexpr auto kPathHelp =
     "Only what is at or under it: spec.replicas, /spec/replicas, spec.template.spec.containers[name=engine], after an "
     "optional object: "
@@ -83,7 +82,7 @@ void add_rendering(CLI::App& command, Arguments& arguments) {
   command.add_option("--cluster", arguments.workspace.cluster, kClusterHelp)
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"lws", "volcano", "volcano-policy", "native", "kueue", "none"}))
+      ->check(CLI::IsMember({"lws", "volcano", "volcano-policy", "native", "kueue", "dra", "compute-domain", "none"}))
       ->type_name("KIND");
 }
 

@@ -171,6 +171,42 @@ TEST(RenderCommand, AssumesTheClusterThatItIsTold) {
   EXPECT_NE(none.err.find("LeaderWorkerSet"), std::string::npos) << none.err;
 }
 
+std::string model_on(const std::string& accelerator, const std::string& nodes = "1") {
+  return "apiVersion: inference-operator.dev/v1alpha1\nkind: InferenceDeployment\nmetadata: {name: m}\nspec:\n"
+         "  model: {uri: \"file:///m/l\"}\n  accelerator: " +
+         accelerator + "\n  nodes: " + nodes + "\n";
+}
+
+TEST(RenderCommand, MakesClaimsWhereTheClusterIsToldToServeThem) {
+  const std::string model = model_on("{mode: DRA, computeDomain: true}", "2");
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--cluster", "lws,compute-domain"}}) {
+    EXPECT_TRUE(has_kind(rendered(flags, model), "ResourceClaimTemplate"));
+    EXPECT_TRUE(has_kind(rendered(flags, model), "ComputeDomain"));
+  }
+  const Result no_driver = run_cli({"render", "-f", "-", "--cluster", "lws,dra"}, model);
+  EXPECT_EQ(no_driver.code, 1);
+  EXPECT_NE(no_driver.err.find("spec.accelerator.computeDomain: "), std::string::npos) << no_driver.err;
+  EXPECT_EQ(no_driver.err.find("spec.accelerator.mode: "), std::string::npos) << no_driver.err;
+}
+
+TEST(RenderCommand, SaysHowTheNodesMustBeSetUp) {
+  const auto notices = [](const std::string& accelerator) {
+    const Result result = run_cli({"render", "-f", "-"}, model_on(accelerator));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.err;
+  };
+  EXPECT_EQ(notices("{}").find("config/gpu-sharing"), std::string::npos);
+  const std::string slice = notices("{mig: 1g.10gb}");
+  EXPECT_NE(slice.find("config/gpu-sharing/mig-mixed.yaml: they offer nvidia.com/mig-1g.10gb\n"), std::string::npos)
+      << slice;
+  const std::string shared = notices("{sharing: TimeSlicing}");
+  EXPECT_NE(shared.find("notice: <stdin>:6: spec.accelerator.sharing: pods that share a GPU by time slicing are not"),
+            std::string::npos)
+      << shared;
+  EXPECT_NE(shared.find("config/gpu-sharing/time-slicing.yaml"), std::string::npos) << shared;
+  EXPECT_NE(notices("{mode: DRA}").find("DeviceClass gpu.nvidia.com"), std::string::npos);
+}
+
 /// A copy of the built-in templates, to be broken.
 struct OwnTemplates {
   TemporaryFolder folder;

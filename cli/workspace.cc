@@ -108,6 +108,8 @@ render::ClusterFacts cluster_facts(const std::vector<std::string>& names) {
   if (named("volcano")) facts.volcano = render::VolcanoGroups::kLeaderWorkerSet;
   if (named("volcano-policy")) facts.volcano = render::VolcanoGroups::kOperator;
   facts.native_gang = named("native");
+  facts.compute_domain = named("compute-domain");
+  facts.dra = named("dra") || facts.compute_domain;
   const bool holds_groups = facts.volcano != render::VolcanoGroups::kAbsent;
   facts.kueue = named("kueue");
   if (facts.kueue) facts.queue = render::QueueFacts{.exists = true, .fault = {}, .covered = {}};

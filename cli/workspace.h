@@ -16,11 +16,10 @@ namespace inference::cli {
 
 /// What the commands that render have in common, as the command line gives it.
 struct WorkspaceOptions {
-  std::vector<std::string> files;  // `-` is standard input; never empty
-  std::string profile_file;        // empty: none
-  std::string templates_folder;    // empty: the embedded templates
-  std::vector<std::string>
-      cluster;  // lws, volcano, volcano-policy, native, kueue, none; empty: nothing is known of the cluster
+  std::vector<std::string> files;    // `-` is standard input; never empty
+  std::string profile_file;          // empty: none
+  std::string templates_folder;      // empty: the embedded templates
+  std::vector<std::string> cluster;  // what --cluster names; empty: nothing is known of the cluster
 };
 
 /// A decoded InferenceDeployment and where it stands.

@@ -92,10 +92,20 @@ void fill(const Json& from, Serving& into) {
   read(from, "prefixCaching", into.prefix_caching);
   read(from, "chunkedPrefill", into.chunked_prefill);
 }
-void fill(const Json& from, Claim& into) {
+void fill(const Json& from, DeviceChoice& into) {
   read(from, "deviceClassName", into.device_class_name);
+  read(from, "product", into.product);
+  read(from, "memory", into.memory);
   read(from, "selectors", into.selectors);
+}
+void fill(const Json& from, Claim& into) {
+  fill(from, into.first);
+  if (const Json& choices = member(from, "alternatives"); choices.is_array()) {
+    into.alternatives.emplace();
+    for (const Json& choice : choices) fill(choice, into.alternatives->emplace_back());
+  }
   read(from, "matchAttribute", into.match_attribute);
+  read(from, "tolerations", into.tolerations);
 }
 void fill(const Json& from, Accelerator& into) {
   read(from, "product", into.product);
@@ -104,6 +114,7 @@ void fill(const Json& from, Accelerator& into) {
   read(from, "sharing", into.sharing);
   read(from, "mig", into.mig);
   read(from, "claim", into.claim, [](const Json& value, Claim& claim) { fill(value, claim); });
+  read(from, "computeDomain", into.compute_domain);
   read(from, "tolerations", into.tolerations);
 }
 void fill(const Json& from, Resources& into) {

@@ -140,9 +140,16 @@ TEST(Decode, FillsEveryFieldThatProfilesShare) {
 TEST(Decode, FillsWhatOnlyOtherCasesHave) {
   const auto claim =
       decode_inference_deployment(named("a claim with DRA").object).value().spec.accelerator.claim.value();
-  EXPECT_EQ(claim.device_class_name, "gpu.nvidia.com");
-  EXPECT_EQ(claim.selectors.value().size(), 1U);
+  EXPECT_EQ(claim.first.device_class_name, "gpu.nvidia.com");
+  EXPECT_EQ(claim.first.memory, "40Gi");
+  EXPECT_EQ(claim.first.selectors.value().size(), 1U);
   EXPECT_EQ(claim.match_attribute, "resource.kubernetes.io/pcieRoot");
+  ASSERT_EQ(claim.alternatives.value().size(), 2U);
+  EXPECT_EQ(claim.alternatives->at(0).product, "NVIDIA-L40S");
+  EXPECT_EQ(claim.alternatives->at(1).device_class_name, "mig.nvidia.com");
+  EXPECT_EQ(claim.alternatives->at(1).memory, "20G");
+  EXPECT_EQ(claim.alternatives->at(1).selectors.value().size(), 1U);
+  EXPECT_EQ(claim.tolerations.value().at(0).at("key"), "gpu.nvidia.com/unhealthy");
   const auto scaled =
       decode_inference_deployment(named("autoscaling instead of replicas").object).value().spec.autoscaling.value();
   EXPECT_EQ(scaled.min_replicas, 4);

@@ -65,18 +65,27 @@ struct Serving {
   std::optional<bool> prefix_caching;
   std::optional<bool> chunked_prefill;
 };
-struct Claim {
+/// One choice of devices.
+struct DeviceChoice {
   std::optional<std::string> device_class_name;
+  std::optional<std::string> product;                 // as Accelerator::product; of the first choice it stands there
+  std::optional<std::string> memory;                  // a quantity: the least of each device
   std::optional<std::vector<std::string>> selectors;  // CEL expressions over a device
+};
+struct Claim {
+  DeviceChoice first;
+  std::optional<std::vector<DeviceChoice>> alternatives;  // in the order of preference
   std::optional<std::string> match_attribute;
+  std::optional<std::vector<Json>> tolerations;  // of device taints
 };
 struct Accelerator {
-  std::optional<std::string> product;        // value of the node label nvidia.com/gpu.product
-  std::optional<std::string> resource_name;  // extended resource, nvidia.com/gpu when absent
+  std::optional<std::string> product;        // value of the node label nvidia.com/gpu.product of an undivided GPU
+  std::optional<std::string> resource_name;  // extended resource
   std::optional<AcceleratorMode> mode;
   std::optional<Sharing> sharing;
   std::optional<std::string> mig;  // a MIG profile, e.g. 1g.10gb
   std::optional<Claim> claim;
+  std::optional<bool> compute_domain;            // memory shared over NVLink between the nodes of a group
   std::optional<std::vector<Json>> tolerations;  // added to that of the GPU taint
 };
 struct Resources {

@@ -161,6 +161,20 @@ bool claim_needs_dra(const Json& self) {
   return !has(self, "claim") || text(self, "mode") == nullptr || *text(self, "mode") == "DRA";
 }
 
+bool shares_serve_alone(const Json& self) {
+  const Json* accelerator = member(self, "accelerator");
+  if (accelerator == nullptr) return true;
+  const std::string* sharing = text(*accelerator, "sharing");
+  if (!has(*accelerator, "mig") && (sharing == nullptr || *sharing == "None")) return true;
+  const Json none = Json::object();
+  const Json* written = member(self, "parallelism");
+  const Json& parallelism = written == nullptr ? none : *written;
+  const auto tensor = has(parallelism, "tensor") ? integer(parallelism, "tensor") : 1;
+  const auto nodes = has(self, "nodes") ? integer(self, "nodes") : 1;
+  const auto pipeline = has(parallelism, "pipeline") ? integer(parallelism, "pipeline") : nodes;
+  return !tensor || !pipeline || (*tensor == 1 && *pipeline == 1);
+}
+
 bool shared_memory_is_less(const Json& self) {
   const auto memory = quantity(text(self, "memory"));
   const auto shared = quantity(text(self, "sharedMemory"));
@@ -180,6 +194,7 @@ bool rollout_can_move(const Json& self) {
   return !is_zero("maxSurge") || !is_zero("maxUnavailable");
 }
 
+constexpr std::string_view kAmount = "must be more than 0 and less than 1Ei";
 constexpr std::string_view kOneSource = "must have exactly one of value and valueFrom";
 constexpr std::string_view kGloo =
     "GLOO_SOCKET_IFNAME takes the name of one interface; only NCCL understands ^ and lists";
@@ -199,6 +214,8 @@ constexpr Rule kRules[] = {
      replicas_or_autoscaling},
     {"spec", "tensor x pipeline must be divisible by nodes, since every node gets the same number of GPUs",
      gpus_divide_by_nodes},
+    {"spec", "tensor x pipeline must be 1 on shared GPUs and on MIG slices, since NCCL joins whole GPUs only",
+     shares_serve_alone},
     {"spec.model.uri", "must start with hf://, s3://, gs://, https://, oci://, pvc:// or file://",
      uri_has_a_known_scheme},
     {"spec.model.uri", "must name something after the scheme", uri_names_something},
@@ -216,9 +233,11 @@ constexpr Rule kRules[] = {
     {"spec.serving.gpuMemoryUtilization", "must be more than 0 and at most 1", is_a_share},
     {"spec.accelerator", "mig needs sharing MIG", mig_needs_sharing_mig},
     {"spec.accelerator", "claim needs mode DRA", claim_needs_dra},
+    {"spec.accelerator.claim.memory", kAmount, is_an_amount_of_memory},
+    {"spec.accelerator.claim.alternatives[*].memory", kAmount, is_an_amount_of_memory},
     {"spec.resources", "sharedMemory must be less than memory, since /dev/shm counts as memory", shared_memory_is_less},
-    {"spec.resources.memory", "must be more than 0 and less than 1Ei", is_an_amount_of_memory},
-    {"spec.resources.sharedMemory", "must be more than 0 and less than 1Ei", is_an_amount_of_memory},
+    {"spec.resources.memory", kAmount, is_an_amount_of_memory},
+    {"spec.resources.sharedMemory", kAmount, is_an_amount_of_memory},
     {"spec.network.env[*]", kOneSource, env_has_one_source},
     {"spec.network.env[*]", kGloo, gloo_takes_one_interface},
     {"spec.network.env[*].valueFrom", kValueFrom, value_from_has_one_source},

@@ -1,6 +1,7 @@
 #include "reconcilers/apply.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/logging.h"
 #include "operator/client/error_class.h"
@@ -112,9 +113,10 @@ bool is_workload(const Json& object) {
   return object["kind"] == "Deployment" || object["kind"] == "LeaderWorkerSet";
 }
 
-/// What pods mount or are gated by. Without it they could not start, or would run what a stranger wrote.
+/// What pods mount, claim or are gated by. Without it they could not start, or would run what a stranger wrote.
 bool is_needed_by_pods(const Json& object) {
-  return object["kind"] == "ConfigMap" || object["kind"] == "PodGroup";
+  static constexpr std::array kKinds = {"ConfigMap", "PodGroup", "ResourceClaimTemplate", "ComputeDomain"};
+  return std::ranges::find(kKinds, object["kind"]) != kKinds.end();
 }
 
 }  // namespace

@@ -1,34 +1,21 @@
 #include "reconcilers/children.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 
 #include "crd/inference_deployment.h"
 #include "crd/quantity.h"
 #include "operator/runtime/object_meta.h"
+#include "render/sha256.h"
 
 namespace inference::reconcilers {
 namespace {
 
-std::string sha256(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int byte = 0; byte < size; ++byte) {
-    hex += kHex[digest[byte] >> 4U];
-    hex += kHex[digest[byte] & 15U];
-  }
-  return hex;
-}
-
 /// The field that identifies an item of a list that several managers may extend (listType=map in the API's schema);
 /// empty for atomic lists.
 std::string_view list_key(std::string_view list, const Json& item) {
-  static constexpr std::string_view kByName[] = {"containers", "initContainers", "env", "volumes"};
+  static constexpr std::string_view kByName[] = {"containers", "initContainers", "env",
+                                                 "volumes",    "claims",         "resourceClaims"};
   if (std::ranges::find(kByName, list) != std::end(kByName)) return "name";
   if (list == "volumeMounts") return "mountPath";
   if (list == "ownerReferences") return "uid";
@@ -118,8 +105,9 @@ std::optional<std::string> differs(const Json* live, const Json& desired, std::s
 
 std::span<const client::Resource> child_kinds() {
   using namespace client::resources;
-  static const std::array kinds = {kConfigMap,       kService,    kPodDisruptionBudget, kPodGroup,
-                                   kVolcanoPodGroup, kDeployment, kLeaderWorkerSet};
+  static const std::array kinds = {kConfigMap,      kService,  kPodDisruptionBudget, kResourceClaimTemplate,
+                                   kComputeDomain,  kPodGroup, kVolcanoPodGroup,     kDeployment,
+                                   kLeaderWorkerSet};
   return kinds;
 }
 
@@ -131,7 +119,7 @@ Json as_child(Json object, const Json& owner) {
                                               {"uid", owner["metadata"]["uid"]},
                                               {"controller", true},
                                               {"blockOwnerDeletion", true}}});
-  std::string hash = sha256(object.dump());
+  std::string hash = render::sha256_hex(object.dump());
   metadata["annotations"][kAppliedHashAnnotation] = std::move(hash);
   return object;
 }

@@ -76,7 +76,15 @@ std::expected<render::ClusterFacts, client::ApiError> ClusterFactsSource::ask(st
   if (native && *native) native = exists(api_, kMutatingAdmissionPolicy, kGangPolicyName, stop);
   if (native && *native) native = exists(api_, kMutatingAdmissionPolicyBinding, kGangPolicyName, stop);
   if (!native) return std::unexpected(native.error());
-  render::ClusterFacts facts{.leader_worker_set = *groups, .native_gang = *native, .kueue = *kueue};
+  const Answer claims = is_served(api_, kResourceClaimTemplate, stop);
+  if (!claims) return std::unexpected(claims.error());
+  const Answer domains = is_served(api_, kComputeDomain, stop);
+  if (!domains) return std::unexpected(domains.error());
+  render::ClusterFacts facts{.leader_worker_set = *groups,
+                             .native_gang = *native,
+                             .kueue = *kueue,
+                             .dra = *claims,
+                             .compute_domain = *domains};
   if (*volcano) ask_volcano(api_, own_namespace_, facts, stop);
   return facts;
 }

@@ -129,6 +129,7 @@ std::optional<Observed> gather(const Caches& caches, OwnWrites& own, const clien
       observed.children.push_back({resource, std::move(child)});
   }
   observed.pods = caches.pods.by_index(kPodOwnerIndex, ref.to_string());
+  if (caches.claims) observed.claims = caches.claims->by_index(kPodOwnerIndex, ref.to_string());
   if (caches.gates != nullptr) observed.gated = caches.gates->of(ref);
   return observed;
 }

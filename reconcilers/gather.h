@@ -23,14 +23,15 @@ struct Caches {
   runtime::Lister profiles;
   std::vector<std::pair<client::Resource, runtime::Lister>> children;  // one for each of child_kinds()
   runtime::Lister pods;                                                // index kPodOwnerIndex
-  std::shared_ptr<const gates::Board> gates = nullptr;                 // null: no group waits behind gates
+  std::optional<runtime::Lister> claims = std::nullopt;  // ResourceClaims, index kPodOwnerIndex; none: nobody asks
+  std::shared_ptr<const gates::Board> gates = nullptr;   // null: no group waits behind gates
 
   /// That of a kind of child_kinds().
   [[nodiscard]] const runtime::Lister& of(const client::Resource& child) const;
 };
 
-/// Index of pods by `namespace/name` of the InferenceDeployment in their label: pods are owned by ReplicaSets and
-/// StatefulSets, not by us.
+/// Index of pods, and of their claims, by `namespace/name` of the InferenceDeployment in their label: they are owned by
+/// ReplicaSets, StatefulSets and pods, not by us.
 inline constexpr const char* kPodOwnerIndex = "inferencedeployment";
 [[nodiscard]] runtime::Index index_pods();
 
@@ -51,6 +52,7 @@ struct Observed {
   std::expected<std::optional<crd::InferenceProfile>, render::Refusal> profile;
   std::vector<LiveChild> children;  // controlled by this very object
   std::vector<Object> pods;
+  std::vector<Object> claims = {};                     // of its pods
   std::optional<gates::Waiting> gated = std::nullopt;  // its group that waits longest behind our scheduling gates
 
   [[nodiscard]] const Json* status() const;

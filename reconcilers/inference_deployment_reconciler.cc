@@ -101,6 +101,23 @@ Duration until_unheeded(const std::optional<UnheededGroup>& group, WallTime now)
   return since ? *since + kUnheededPatience - now : Duration::max();
 }
 
+/// What is asked for and held. Where the spec is refused, what runs is judged by the last one that was not.
+Gpus count_gpus(const Observed& observed, const Plan& plan, WallTime now) {
+  static const Json kNone = Json::object();
+  const Json* resolved = &kNone;
+  if (plan.rendered) {
+    resolved = &plan.rendered->resolved;
+  } else if (observed.status() != nullptr && observed.status()->contains("resolved")) {
+    resolved = &(*observed.status())["resolved"];
+  }
+  const auto number = [&](const Json::json_pointer& at) { return resolved->value(at, std::int64_t{0}); };
+  Gpus gpus = read_gpus(observed.pods, observed.claims,
+                        std::chrono::seconds{number("/startup/timeoutSeconds"_json_pointer)}, now);
+  gpus.requested =
+      number("/replicas"_json_pointer) * number("/nodes"_json_pointer) * number("/gpusPerPod"_json_pointer);
+  return gpus;
+}
+
 /// The outcome, looked at again after `delay` at the latest when that lies ahead.
 std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileError> outcome, Duration delay) {
   const bool ahead = delay > Duration::zero() && delay < Duration::max();
@@ -162,6 +179,7 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   const auto observed = gather(caches_, own_writes_, request.ref);
   if (!observed) {
     told_at_.with([&](auto& told_at) { told_at.erase(request.ref); });
+    metrics_.forget_gpus(request.ref.ns, request.ref.name);
     return Result::await_change();
   }
 
@@ -184,6 +202,9 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
   count_applied(request.ref, generation, plan, applied);
 
+  const Gpus gpus = count_gpus(*observed, plan, clock_.wall_now());
+  metrics_.set_gpus(request.ref.ns, request.ref.name,
+                    {.requested = gpus.requested, .allocated = gpus.allocated, .leaked = gpus.leaked});
   const Duration until_too_long = until_gated_too_long(*observed, plan, clock_.wall_now());
   const auto unheeded = find_unheeded_group(observed->children, observed->pods);
   const Duration until_lacking = until_unheeded(unheeded, clock_.wall_now());
@@ -196,11 +217,13 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .failures = applied.failures,
                       .workload = current_workload(*observed, plan, applied),
                       .pods = read_pods(observed->pods),
+                      .gpus = gpus,
                       .gated = observed->gated ? std::optional(observed->gated->why) : std::nullopt,
                       .gated_too_long = until_too_long <= Duration::zero(),
                       .unheeded_group = until_lacking <= Duration::zero() ? unheeded->name : ""},
                      to_rfc3339(clock_.wall_now()));
-  const auto done = sooner_of(sooner_of(outcome(plan, applied), until_too_long), until_lacking);
+  const auto done =
+      sooner_of(sooner_of(sooner_of(outcome(plan, applied), until_too_long), until_lacking), gpus.until_leak);
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;

@@ -22,6 +22,8 @@ std::set<Permission> required_permissions() {
   // blockOwnerDeletion on the children's owner references (admission plugin OwnerReferencesPermissionEnforcement).
   add(kInferenceDeployment, {"update"}, "/finalizers");
   for (const auto& kind : child_kinds()) add(kind, {"get", "list", "watch", "create", "patch", "delete"});
+  // What was allocated to the claims that Kubernetes makes from our templates.
+  add(kResourceClaim, {"list", "watch"});
   // Groups held by our scheduling gates: their pods are released, a split group's leader is deleted, and nodes and all
   // pods tell what is free.
   add(kPod, {"list", "watch", "patch", "delete"});

@@ -5,19 +5,26 @@
 #include "operator/runtime/object_meta.h"
 #include "reconcilers/children.h"
 #include "reconcilers/kueue.h"
+#include "reconcilers/workload.h"
 
 namespace inference::reconcilers {
 namespace {
 
 constexpr const char* kRenderedAnew = "rendered anew";
 
-/// A field of `scheduling` as the spec, else the profile says it.
+/// A field as the spec, else the profile says it.
+template <typename Section, typename T>
+std::optional<T> said(const Observed& observed, Section crd::InferenceDeploymentSpec::*section,
+                      std::optional<T> Section::*field) {
+  if (observed.deployment && (observed.deployment->spec.*section).*field)
+    return (observed.deployment->spec.*section).*field;
+  if (observed.profile && *observed.profile) return ((*observed.profile)->defaults.*section).*field;
+  return std::nullopt;
+}
+
 template <typename T>
 std::optional<T> scheduling_of(const Observed& observed, std::optional<T> crd::Scheduling::*field) {
-  if (observed.deployment && observed.deployment->spec.scheduling.*field)
-    return observed.deployment->spec.scheduling.*field;
-  if (observed.profile && *observed.profile) return (*observed.profile)->defaults.scheduling.*field;
-  return std::nullopt;
+  return said(observed, &crd::InferenceDeploymentSpec::scheduling, field);
 }
 
 bool is_group(const Observed& observed) {
@@ -79,6 +86,37 @@ bool is_wanted(const std::vector<Json>& objects, const LiveChild& child) {
   });
 }
 
+/// The template that pods' claims are made from: a ResourceClaimTemplate itself, or the one of a ComputeDomain's
+/// channel; empty for other kinds.
+std::string claim_template_of(const LiveChild& child) {
+  if (child.resource == client::resources::kResourceClaimTemplate) return runtime::ref_of(*child.object).name;
+  if (child.resource != client::resources::kComputeDomain) return {};
+  return child.object->value("/spec/channel/resourceClaimTemplate/name"_json_pointer, "");
+}
+
+/// Whether a pod may still be made that claims by this template: one of an old revision, while a rollout goes on or a
+/// group of it is recreated. Without its template it would wait for ever.
+bool may_be_claimed(const Observed& observed, const std::string& claim_template) {
+  for (const LiveChild& child : observed.children) {
+    const bool runs_pods =
+        child.resource == client::resources::kDeployment || child.resource == client::resources::kLeaderWorkerSet;
+    if (!runs_pods) continue;
+    const Workload workload = read_workload(child.object.get());
+    if (!workload.current || workload.updated < workload.replicas) return true;
+  }
+  return std::ranges::any_of(observed.pods, [&](const Object& pod) {
+    const Json claims = pod->value("/spec/resourceClaims"_json_pointer, Json::array());
+    return std::ranges::any_of(
+        claims, [&](const Json& claim) { return claim.value("resourceClaimTemplateName", "") == claim_template; });
+  });
+}
+
+bool claims_devices(const Observed& observed) {
+  constexpr auto kAccelerator = &crd::InferenceDeploymentSpec::accelerator;
+  return said(observed, kAccelerator, &crd::Accelerator::mode) == crd::AcceleratorMode::kDra ||
+         said(observed, kAccelerator, &crd::Accelerator::compute_domain).value_or(false);
+}
+
 }  // namespace
 
 std::optional<std::string> reason_to_write(const Json& live, const Json& desired) {
@@ -89,7 +127,8 @@ std::optional<std::string> reason_to_write(const Json& live, const Json& desired
 }
 
 bool needs_cluster_facts(const Observed& observed) {
-  return is_group(observed) || scheduling_of(observed, &crd::Scheduling::gang) == crd::Gang::kKueue;
+  return is_group(observed) || scheduling_of(observed, &crd::Scheduling::gang) == crd::Gang::kKueue ||
+         claims_devices(observed);
 }
 
 std::optional<std::string> queue_of(const Observed& observed) {
@@ -126,6 +165,9 @@ Plan make_plan(const Observed& observed, const render::ClusterFacts& facts, cons
   }
   for (const LiveChild& child : observed.children) {
     if (is_wanted(rendered->objects, child) || is_ending(child)) continue;
+    const std::string claim_template = claim_template_of(child);
+    // While anything is written, what is observed speaks of the past; the writes bring us back.
+    if (!claim_template.empty() && (!plan.writes.empty() || may_be_claimed(observed, claim_template))) continue;
     plan.removals.push_back(
         {child.resource, runtime::ref_of(*child.object), (*child.object)["metadata"].value("uid", "")});
   }

@@ -10,7 +10,7 @@ namespace inference::reconcilers {
 namespace {
 
 const render::ClusterFacts kEverything{
-    .leader_worker_set = true, .native_gang = true, .volcano = render::VolcanoGroups::kLeaderWorkerSet};
+    .leader_worker_set = true, .native_gang = true, .volcano = render::VolcanoGroups::kLeaderWorkerSet, .dra = true};
 
 Json model(std::int64_t nodes) {
   return {{"apiVersion", crd::kApiVersion},
@@ -123,10 +123,87 @@ TEST(Plan, KeepsTheGangThatLivingGroupsGotAndChoosesAfreshForAModelThatBecomesOn
   EXPECT_TRUE(has_pod_groups("Deployment"));
 }
 
+Json claiming(const char* memory, std::int64_t nodes = 1) {
+  Json object = model(nodes);
+  object["spec"]["accelerator"] = {{"mode", "DRA"}, {"claim", {{"memory", memory}}}};
+  return object;
+}
+
+std::string claim_template(const Plan& plan) {
+  for (const Json& object : plan.rendered->objects) {
+    if (object["kind"] == "ResourceClaimTemplate") return object["metadata"]["name"];
+  }
+  return {};
+}
+
+/// What stood before with what `plan` has written over it, and a workload that says `status` of itself.
+std::vector<LiveChild> rolling(std::vector<LiveChild> children, const Plan& plan, const Json& status) {
+  for (LiveChild& written : carried_out(plan)) {
+    std::erase_if(children, [&](const LiveChild& child) {
+      return child.resource == written.resource && runtime::ref_of(*child.object) == runtime::ref_of(*written.object);
+    });
+    children.push_back(std::move(written));
+  }
+  for (LiveChild& child : children) {
+    if (child.resource.kind != "Deployment" && child.resource.kind != "LeaderWorkerSet") continue;
+    Json object = *child.object;
+    object["metadata"]["generation"] = 2;
+    object["status"] = status;
+    child.object = std::make_shared<const Json>(object);
+  }
+  return children;
+}
+
+TEST(Plan, KeepsAClaimTemplateUntilNoPodCanNeedIt) {
+  for (const std::int64_t nodes : {1, 2}) {
+    const Plan first = plan_for(observe(claiming("40Gi", nodes)));
+    const std::string old_name = claim_template(first);
+    const auto before = carried_out(first);
+    const Plan second = plan_for(observe(claiming("80Gi", nodes), before));
+    EXPECT_NE(claim_template(second), old_name) << "its spec can't be changed";
+    EXPECT_TRUE(second.removals.empty()) << "no pod has been replaced yet";
+
+    const auto after = [&](const Json& status, std::vector<Object> pods) {
+      Observed observed = observe(claiming("80Gi", nodes), rolling(before, second, status));
+      observed.pods = std::move(pods);
+      return plan_for(observed);
+    };
+    const auto pod = [](const std::string& of) {
+      return std::make_shared<const Json>(
+          Json{{"spec", {{"resourceClaims", {{{"name", "gpus"}, {"resourceClaimTemplateName", of}}}}}}});
+    };
+    const Json going_on = {{"observedGeneration", 2}, {"replicas", 2}, {"updatedReplicas", 1}};
+    const Json done = {{"observedGeneration", 2}, {"replicas", 2}, {"updatedReplicas", 2}};
+    EXPECT_TRUE(after(going_on, {}).removals.empty()) << "a pod of the old revision may be made anew";
+    EXPECT_TRUE(after(done, {pod(old_name)}).removals.empty()) << "a pod of the old revision drains";
+    const Plan last = after(done, {pod(claim_template(second))});
+    ASSERT_EQ(last.removals.size(), 1U);
+    EXPECT_EQ(last.removals[0].ref.name, old_name);
+    EXPECT_TRUE(last.writes.empty()) << last.writes.front().why;
+  }
+}
+
+TEST(Plan, NamesAClaimTemplateByItsContent) {
+  const std::string name = claim_template(plan_for(observe(claiming("40Gi"))));
+  EXPECT_TRUE(name.starts_with("m-gpus-")) << name;
+  EXPECT_EQ(name, claim_template(plan_for(observe(claiming("40Gi")))));
+  Json other = claiming("40Gi");
+  other["spec"]["replicas"] = 5;
+  EXPECT_EQ(name, claim_template(plan_for(observe(other)))) << "what does not change the claim rolls nothing";
+  other["spec"]["parallelism"]["tensor"] = 4;
+  EXPECT_NE(name, claim_template(plan_for(observe(other))));
+}
+
 TEST(Plan, AsksForTheClustersFactsOnlyWhereTheyMatter) {
   EXPECT_FALSE(needs_cluster_facts(observe(model(1))));
   EXPECT_TRUE(needs_cluster_facts(observe(model(2))));
   EXPECT_TRUE(needs_cluster_facts(observe(queued(1))));
+  EXPECT_TRUE(needs_cluster_facts(observe(claiming("40Gi"))));
+  Observed by_profile = observe(model(1));
+  crd::InferenceProfile profile;
+  profile.defaults.accelerator.mode = crd::AcceleratorMode::kDra;
+  by_profile.profile = profile;
+  EXPECT_TRUE(needs_cluster_facts(by_profile));
 }
 
 TEST(Plan, AsksForTheQueueOnlyWhereKueueMayHoldThePods) {

@@ -73,7 +73,6 @@ Verdict topology_verified(const StatusInput& in) {
   if (resolved == nullptr) return {Status::kUnknown, in.refusal->reason, "the spec is not resolved"};
   if (resolved->value("topologyCheck", "Off") == "Off")
     return {Status::kUnknown, "NotChecked", "the topology check is off"};
-  using namespace nlohmann::literals;
   if (resolved->value("/parallelism/tensor"_json_pointer, 0) == 1 || resolved->value("gpusPerPod", 0) == 1)
     return {Status::kTrue, "SingleGPU", "no two GPUs of a pod share a layer"};
   const Pods& pods = in.pods;
@@ -253,6 +252,18 @@ const Json* condition_of(const Json* status, std::string_view type) {
   return nullptr;
 }
 
+std::int64_t leaked(const Json* status) {
+  return status == nullptr ? 0 : status->value("/gpus/leaked"_json_pointer, std::int64_t{0});
+}
+
+std::string leak_message(const Json& status) {
+  std::string names;
+  for (const Json& name : status["gpus"]["leaking"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  return std::to_string(leaked(&status)) + " GPUs are held by what has not served for " +
+         std::to_string(status.value("/resolved/startup/timeoutSeconds"_json_pointer, std::int64_t{0})) +
+         " s (spec.startup.timeoutSeconds): " + names;
+}
+
 }  // namespace
 
 Json compute_status(const StatusInput& in, std::string_view now) {
@@ -289,11 +300,9 @@ Json compute_status(const StatusInput& in, std::string_view now) {
     conditions.remove("Reconciling");
   }
 
-  Json status = {{"observedGeneration", in.generation},
-                 {"conditions", conditions.to_json()},
-                 {"replicas", in.workload.replicas},
-                 {"readyReplicas", in.workload.ready},
-                 {"updatedReplicas", in.workload.updated}};
+  Json status = {{"observedGeneration", in.generation},    {"conditions", conditions.to_json()},
+                 {"replicas", in.workload.replicas},       {"readyReplicas", in.workload.ready},
+                 {"updatedReplicas", in.workload.updated}, {"gpus", to_json(in.gpus)}};
   if (in.workload.exists)
     status["workload"] = {
         {"apiVersion", in.workload.api_version}, {"kind", in.workload.kind}, {"name", in.workload.name}};
@@ -339,6 +348,7 @@ std::vector<Transition> transitions(const Json* previous, const Json& current) {
     if (field(placed, "reason") == reason && field(condition_of(previous, "Scheduled"), "reason") != reason)
       changes.push_back({true, reason, field(placed, "message")});
   }
+  if (leaked(&current) > 0 && leaked(previous) == 0) changes.push_back({true, "GPUsLeaked", leak_message(current)});
   const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());
   for (const Json& notice : current.value("notices", Json::array())) {
     if (std::ranges::find(known, notice) == known.end())

@@ -7,6 +7,7 @@
 #include "reconcilers/children.h"
 #include "reconcilers/gates/gate_keeper.h"
 #include "reconcilers/gather.h"
+#include "reconcilers/gpus.h"
 #include "reconcilers/inference_deployment_reconciler.h"
 #include "reconcilers/workload.h"
 #include "render/labels.h"
@@ -59,11 +60,15 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   runtime::Informer& deployments = manager.watch(kInferenceDeployment);
   runtime::Informer& profiles = manager.watch(kInferenceProfile);
   runtime::Informer& pods = manager.watch(kPod, our_pods, {index_pods()});
+  runtime::Selection our_claims = ours;
+  our_claims.mask = client::FieldMask::only(fields_of_claims());
+  runtime::Informer& claims = manager.watch(kResourceClaim, our_claims, {index_pods()});
   const auto board = std::make_shared<gates::Board>();
   Caches caches{.deployments = deployments.lister(),
                 .profiles = profiles.lister(),
                 .children = {},
                 .pods = pods.lister(),
+                .claims = claims.lister(),
                 .gates = board};
   std::vector<std::pair<client::Resource, runtime::Informer*>> children;
   for (const auto& kind : child_kinds()) {
@@ -90,6 +95,7 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   for (const auto& [kind, child] : children)
     child->on_change(runtime::enqueue_owner(queue, crd::kGroup, crd::kInferenceDeploymentKind));
   pods.on_change(runtime::enqueue_mapped(queue, owner_of_pod));
+  claims.on_change(runtime::enqueue_mapped(queue, owner_of_pod));
   // A profile may concern any object: which one, the reconcile finds out.
   profiles.on_change(runtime::enqueue_mapped(
       queue, [all = deployments.lister()](const Json&) { return all.refs(); }, runtime::spec_or_metadata_changed));

@@ -140,9 +140,19 @@ const PodProblem* Pods::first(PodProblem::Kind kind) const {
 }
 
 std::vector<std::string> fields_of_pods() {
-  return {"metadata.labels",      "metadata.deletionTimestamp", "spec.nodeName",
-          "spec.schedulingGroup", "spec.schedulingGates",       "status.phase",
-          "status.conditions",    "status.containerStatuses",   "status.initContainerStatuses"};
+  return {"metadata.labels",
+          "metadata.deletionTimestamp",
+          "spec.nodeName",
+          "spec.schedulingGroup",
+          "spec.schedulingGates",
+          "spec.resourceClaims",
+          "spec.containers..resources",
+          "spec.initContainers..resources",
+          "spec.initContainers..restartPolicy",
+          "status.phase",
+          "status.conditions",
+          "status.containerStatuses",
+          "status.initContainerStatuses"};
 }
 
 Pods read_pods(const std::vector<Object>& pods) {

@@ -47,7 +47,9 @@ Case load_case(const std::string& name) {
   Case loaded;
   loaded.cluster = {.leader_worker_set = first.find("lws") != std::string::npos,
                     .native_gang = first.find("native") != std::string::npos,
-                    .kueue = first.find("kueue") != std::string::npos};
+                    .kueue = first.find("kueue") != std::string::npos,
+                    .dra = first.find("dra") != std::string::npos,
+                    .compute_domain = first.find("compute-domain") != std::string::npos};
   if (first.find("volcano-policy") != std::string::npos) {
     loaded.cluster.volcano = VolcanoGroups::kOperator;
   } else if (first.find("volcano") != std::string::npos) {

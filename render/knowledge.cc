@@ -264,6 +264,8 @@ RuleConstants rule_constants(const Data& rules) {
       .memory_per_gpu = quantity("memoryPerGpu"),
       .shared_memory_per_gpu = quantity("sharedMemoryPerGpu"),
       .shared_memory_minimum = quantity("sharedMemoryMinimum"),
+      .device_class = rules.at("deviceClass").fact<std::string>(),
+      .mig_device_class = rules.at("migDeviceClass").fact<std::string>(),
       .threads_per_cpu = share,
   };
 }

@@ -116,6 +116,7 @@ struct RuleConstants {
   Fact<std::int64_t> cpu_per_gpu, propagation_wait, teardown, startup_probe_period, distributed_timeout, image_pull,
       short_drain;
   Fact<std::string> memory_per_gpu, shared_memory_per_gpu, shared_memory_minimum;
+  Fact<std::string> device_class, mig_device_class;
   Fact<double> threads_per_cpu;
 };
 

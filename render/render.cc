@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "crd/decode.h"
+#include "render/decide/accelerator.h"
+#include "render/decide/claims.h"
 #include "render/decide/drain.h"
 #include "render/decide/engine.h"
 #include "render/decide/environment.h"
@@ -26,6 +28,7 @@
 #include "render/labels.h"
 #include "render/resolve.h"
 #include "render/resolved.h"
+#include "render/sha256.h"
 #include "render/template_set.h"
 #include "render/values.h"
 
@@ -53,6 +56,7 @@ class Renderer {
     if (!findings_.faults.empty()) return std::unexpected(findings_.to_refusal());
     // From here on every decision is made; only podTemplate can still be refused, since it is checked where it was
     // merged.
+    add_claims();
     if (choices_.sizing.nodes.value == 1) {
       server_ = pod_values(PodRole::kServer);
     } else {
@@ -89,11 +93,13 @@ class Renderer {
     c.sizing = decide_sizing(s, findings_);
     c.names = decide_names(meta_.name, c.sizing.nodes.value, findings_);
     c.model = decide_model(s, findings_);
-    c.resources = decide_resources(s, c.sizing, rules, findings_);
+    c.accelerator = decide_accelerator(s, c.sizing, findings_);
+    c.resources = decide_resources(s, c.sizing, c.accelerator, rules, findings_);
     c.engine = decide_engine(s, knowledge_, findings_);
     c.gang = decide_gang(s, input_.cluster, {input_.recorded_gang, input_.recorded_groups}, findings_);
+    c.claims = decide_claims(s, c.sizing, c.accelerator, c.names, c.gang.gang.value, input_.cluster, rules, findings_);
     c.network = decide_network(s, c.sizing);
-    topology_ = decide_topology(s, c.sizing, c.resources, c.engine.image, findings_);
+    topology_ = decide_topology(s, c.sizing, c.accelerator, c.resources, c.engine.image, findings_);
     check_drain(s, rules, findings_);
     if (c.sizing.nodes.value > 1 && !input_.cluster.leader_worker_set && !input_.cluster.offline) {
       findings_.refuse(
@@ -111,24 +117,11 @@ class Renderer {
     named_ = named_settings(s, meta_.name, *c.engine.facts, c.sizing, c.resources, c.model, rules);
   }
 
-  // The names of roles are the values of the component label, which the Deployment's immutable selector holds.
-  static std::string role_name(PodRole role) {
-    switch (role) {
-      case PodRole::kServer:
-        return "server";
-      case PodRole::kLeader:
-        return "leader";
-      case PodRole::kWorker:
-        return "worker";
-    }
-    std::unreachable();
-  }
-
   PodValues pod_values(PodRole role) {
     const Choices& c = choices_;
     const EngineFacts& facts = *c.engine.facts;
     PodValues pod;
-    pod.component = {.value = role_name(role), .reason = identity("what the pod does in its replica")};
+    pod.component = {.value = component_of(role), .reason = identity("what the pod does in its replica")};
     pod.name = {.value = meta_.name, .reason = identity("the owner's name")};
     pod.gang_label = c.gang.label;
     pod.scheduler_name = c.gang.scheduler_name;
@@ -154,6 +147,8 @@ class Renderer {
     if (role != PodRole::kWorker) check_user_arguments(c.engine, pod.args, c.settings, findings_);
     pod.env = to_holes(environment(role, std::move(drain.environment)));
     pod.resources = c.resources.list;
+    pod.resource_claims = pod_claims(claims_);
+    pod.claims = container_claims(claims_);
     pod.capabilities = c.network.capabilities;
     if (role != PodRole::kWorker) add_http(pod);
     pod.model_host_path = c.model.host_path;
@@ -175,15 +170,8 @@ class Renderer {
 
   void add_placement(PodValues& pod) const {
     const Settings& s = choices_.settings;
-    if (s.product)
-      pod.node_selector = HoleValue{.value = {{"nvidia.com/gpu.product", s.product->value}},
-                                    .reason = s.product->reason("gpu_product"),
-                                    .parts = {}};
-    // NVIDIA's devices, whole or MIG, are all behind one taint; others' taints are named as their resource
-    // (ExtendedResourceToleration).
-    const bool nvidia = s.resource_name.value.starts_with("nvidia.com/");
-    pod.toleration_key = {.value = nvidia ? "nvidia.com/gpu" : s.resource_name.value,
-                          .reason = s.resource_name.reason("gpu_toleration")};
+    pod.node_selector = choices_.accelerator.node_selector;
+    pod.toleration_key = choices_.accelerator.toleration_key;
     if (!s.tolerations) return;
     for (const Json& toleration : s.tolerations->value)
       pod.tolerations.push_back({.value = toleration, .reason = s.tolerations->reason("tolerations")});
@@ -247,6 +235,23 @@ class Renderer {
       return rendered_.objects.emplace_back();
     }
     return rendered_.objects.emplace_back(*std::move(object));
+  }
+
+  /// Before the pods, which refer to them by name.
+  void add_claims() {
+    const Choices& c = choices_;
+    if (c.claims.gpus) {
+      constexpr const char* kFile = "resourceclaimtemplate.yaml";
+      const auto draft = fill(templates_, kFile, holes_of(metadata("", "claim"), *c.claims.gpus));
+      // A fault of the templates is told when the object itself is made.
+      const std::string name = c.names.claim_template(sha256_hex(draft ? (*draft)["spec"].dump() : ""));
+      add(kFile, metadata(name, "claim"), *c.claims.gpus);
+      claims_.push_back({kGpuClaim, {.value = name, .reason = c.settings.accelerator_mode.reason("claim_template")}});
+    }
+    if (c.claims.channel) {
+      add("computedomain.yaml", metadata(c.names.workload, "compute-domain"), ComputeDomainValues{*c.claims.channel});
+      claims_.push_back({kChannelClaim, *c.claims.channel});
+    }
   }
 
   void add_drain_hook() { add("drain-hook.yaml", metadata(choices_.names.drain_hook, "drain-hook")); }
@@ -369,6 +374,7 @@ class Renderer {
   Choices choices_;
   std::vector<NamedSetting> named_;
   InitContainersValues topology_;
+  PodClaims claims_;
   PodValues server_;  // a Deployment's, or the leader of a group
   PodValues worker_;
   Findings findings_;

@@ -58,8 +58,10 @@ struct ClusterFacts {
   std::string volcano_fault = {};                  // why it is kUnknown
   bool kueue = false;                              // kueue.x-k8s.io/v1beta2 LocalQueue
   std::optional<QueueFacts> queue = std::nullopt;  // Kueue's, by the name that the spec gives; absent: not asked for
-  /// There is no cluster to ask: LeaderWorkerSets, and a gang that the spec asks for by name, are taken as served.
-  /// `Auto` still goes by the above.
+  bool dra = false;                                // resource.k8s.io/v1
+  bool compute_domain = false;                     // resource.nvidia.com/v1beta1 ComputeDomain
+  /// There is no cluster to ask: LeaderWorkerSets, claims, and a gang that the spec asks for by name, are taken as
+  /// served. `Auto` still goes by the above.
   bool offline = false;
   friend bool operator==(const ClusterFacts&, const ClusterFacts&) = default;
 };
@@ -81,7 +83,8 @@ struct Input {
 /// Why nothing is rendered. What runs already stays as it is.
 struct Refusal {
   std::string reason;       // a condition's reason: InvalidSpec, NotSupported, NameTooLong, QueueMissing,
-                            // SchedulerMissing, ClusterLacksLeaderWorkerSet, ClusterLacksGang
+                            // SchedulerMissing, ClusterLacksLeaderWorkerSet, ClusterLacksGang,
+                            // ClusterLacksDRA, ClusterLacksComputeDomain
   crd::FieldErrors errors;  // all of them, never empty
 };
 

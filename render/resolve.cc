@@ -140,6 +140,7 @@ Settings resolve(const Spec& spec, const crd::InferenceProfile* profile, const K
       .accelerator_mode = always(levels.get(&Spec::accelerator, &Accelerator::mode, "spec.accelerator.mode")),
       .sharing = always(levels.get(&Spec::accelerator, &Accelerator::sharing, "spec.accelerator.sharing")),
       .claim = levels.get(&Spec::accelerator, &Accelerator::claim, "spec.accelerator.claim"),
+      .compute_domain = levels.get(&Spec::accelerator, &Accelerator::compute_domain, "spec.accelerator.computeDomain"),
       .tolerations = levels.get(&Spec::accelerator, &Accelerator::tolerations, "spec.accelerator.tolerations"),
       .cpu = levels.get(&Spec::resources, &Resources::cpu, "spec.resources.cpu"),
       .threads = levels.get(&Spec::resources, &Resources::threads, "spec.resources.threads"),

@@ -59,6 +59,7 @@ struct Settings {
   Setting<crd::AcceleratorMode> accelerator_mode;
   Setting<crd::Sharing> sharing;
   MaybeSetting<crd::Claim> claim;
+  MaybeSetting<bool> compute_domain;
   MaybeSetting<std::vector<Json>> tolerations;
 
   MaybeSetting<std::int64_t> cpu, threads;

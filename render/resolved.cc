@@ -23,6 +23,24 @@ Json serving(const Settings& settings) {
   return serving;
 }
 
+Json accelerator(const Choices& choices) {
+  const Settings& settings = choices.settings;
+  Json accelerator = Json::object();
+  if (choices.accelerator.claims()) {
+    accelerator["mode"] = to_string(choices.accelerator.mode);
+  } else {
+    accelerator["resourceName"] = choices.accelerator.resource_name.value;
+  }
+  put(accelerator, "product", settings.product);
+  if (choices.accelerator.sharing != crd::Sharing::kNone)
+    accelerator["sharing"] = to_string(choices.accelerator.sharing);
+  put(accelerator, "mig", settings.mig);
+  if (!choices.accelerator.node_configuration.empty())
+    accelerator["nodeConfiguration"] = choices.accelerator.node_configuration;
+  if (choices.claims.channel) accelerator["computeDomain"] = true;
+  return accelerator;
+}
+
 }  // namespace
 
 Json resolved_spec(const Choices& choices) {
@@ -39,7 +57,7 @@ Json resolved_spec(const Choices& choices) {
   resolved["engine"]["name"] = choices.engine.facts->name;
   resolved["engine"]["image"] = choices.engine.image.value;
   resolved["engine"]["port"] = choices.engine.facts->port.value;
-  resolved["accelerator"]["resourceName"] = settings.resource_name.value;
+  resolved["accelerator"] = accelerator(choices);
   Json& resources = resolved["resources"];
   resources["cpu"] = choices.resources.cpu.value;
   resources["memory"] = choices.resources.memory.value;
@@ -62,7 +80,6 @@ Json resolved_spec(const Choices& choices) {
   }
   resolved["service"] = choices.names.service;
   if (!choices.engine.version_text.empty()) resolved["engine"]["version"] = choices.engine.version_text;
-  put(resolved["accelerator"], "product", settings.product);
   if (Json neutral = serving(settings); !neutral.empty()) resolved["serving"] = std::move(neutral);
   return resolved;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "base/json.h"
+#include "render/decide/accelerator.h"
+#include "render/decide/claims.h"
 #include "render/decide/drain.h"
 #include "render/decide/engine.h"
 #include "render/decide/gang.h"
@@ -19,11 +21,13 @@ namespace inference::render {
 struct Choices {
   Settings settings;
   Sizing sizing;
+  AcceleratorChoice accelerator;
   Names names;
   ModelSource model;
   PodResources resources;
   EngineChoice engine;
   GangChoice gang;
+  ClaimChoice claims;
   NetworkChoice network;
   DrainChoice drain;  // of the pod that serves
   Probes probes;

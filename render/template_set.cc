@@ -1,32 +1,16 @@
 #include "render/template_set.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <tuple>
 
+#include "render/sha256.h"
 #include "render/template_lint.h"
 #include "render/template_loader.h"
 
 namespace inference::render {
 
 namespace {
-
-std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  unsigned int length = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), hash.data(), &length, EVP_sha256(), nullptr) != 1)
-    throw std::logic_error("OpenSSL has no SHA-256");
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (unsigned int i = 0; i < length; ++i) {
-    text += kDigits[hash[i] >> 4U];
-    text += kDigits[hash[i] & 15U];
-  }
-  return text;
-}
 
 /// One line a file, as sha256sum prints it, so that anybody can check the digest with coreutils.
 std::string digest_of(const std::map<std::string, std::string>& files) {

@@ -19,6 +19,8 @@ TemplateSchema object_of(std::string_view file, std::string api_version, std::st
 std::vector<TemplateSchema> template_schemas() {
   return {
       object_of<>("drain-hook.yaml", "v1", "ConfigMap", "data"),
+      object_of<ClaimValues>("resourceclaimtemplate.yaml", "resource.k8s.io/v1", "ResourceClaimTemplate", "spec"),
+      object_of<ComputeDomainValues>("computedomain.yaml", "resource.nvidia.com/v1beta1", "ComputeDomain", "spec"),
       object_of<PodGroupValues>("podgroup.yaml", "scheduling.k8s.io/v1beta1", "PodGroup", "spec"),
       object_of<VolcanoPodGroupValues>("volcano-podgroup.yaml", "scheduling.volcano.sh/v1beta1", "PodGroup", "spec"),
       object_of<DeploymentValues>("deployment.yaml", "apps/v1", "Deployment", "spec"),
@@ -27,6 +29,8 @@ std::vector<TemplateSchema> template_schemas() {
       object_of<BudgetValues>("poddisruptionbudget.yaml", "policy/v1", "PodDisruptionBudget", "spec"),
       schema_of<PodValues>("pod.yaml"),
       schema_of<ProbeValues>("probe.yaml"),
+      schema_of<DeviceRequestValues>("device-request.yaml"),
+      schema_of<RankedRequestsValues>("ranked-requests.yaml"),
       schema_of<InitContainersValues>("init-containers.yaml"),
       schema_of<WaitForLeaderValues>("wait-for-leader.yaml"),
       schema_of<TopologyValues>("topology-container.yaml"),

@@ -45,12 +45,14 @@ inline constexpr auto kHolesOf<ProbeValues> = std::tuple{
 struct TopologyValues {
   Traced<std::string> container, image, mode, gpus, tensor;
   HoleValue resources;
+  std::optional<HoleValue> claims;
 };
 template <>
 inline constexpr auto kHolesOf<TopologyValues> = std::tuple{
     Hole{"topology_container", &TopologyValues::container}, Hole{"topology_image", &TopologyValues::image},
     Hole{"topology_mode", &TopologyValues::mode},           Hole{"topology_gpus", &TopologyValues::gpus},
     Hole{"topology_tensor", &TopologyValues::tensor},       Hole{"topology_resources", &TopologyValues::resources},
+    Hole{"topology_claims", &TopologyValues::claims},
 };
 
 struct WaitForLeaderValues {
@@ -89,6 +91,7 @@ struct PodValues {
   std::vector<HoleValue> env;
   std::optional<HoleValue> ports;
   HoleValue resources;
+  std::optional<HoleValue> claims, resource_claims;  // a container's, and its pod's
   std::optional<Traced<Json>> capabilities;
   std::optional<SubTemplate<ProbeValues>> startup_probe, liveness_probe, readiness_probe;
   std::optional<HoleValue> model_host_path, model_claim;
@@ -114,6 +117,8 @@ inline constexpr auto kHolesOf<PodValues> = std::tuple{
     Hole{"env", &PodValues::env},
     Hole{"ports", &PodValues::ports},
     Hole{"resources", &PodValues::resources},
+    Hole{"claims", &PodValues::claims},
+    Hole{"resource_claims", &PodValues::resource_claims},
     Hole{"capabilities", &PodValues::capabilities},
     Hole{"startup_probe", &PodValues::startup_probe},
     Hole{"liveness_probe", &PodValues::liveness_probe},
@@ -191,6 +196,50 @@ inline constexpr auto kHolesOf<VolcanoPodGroupValues> = std::tuple{
     Hole{"group_queue", &VolcanoPodGroupValues::group_queue},
     Hole{"group_priority", &VolcanoPodGroupValues::group_priority},
 };
+
+/// One choice of devices.
+struct DeviceRequestValues {
+  std::optional<Traced<std::string>> choice_name;
+  Traced<std::string> device_class;
+  Traced<std::int64_t> device_count;
+  std::optional<HoleValue> selectors;
+  std::optional<Traced<Json>> tolerations;
+};
+template <>
+inline constexpr auto kHolesOf<DeviceRequestValues> = std::tuple{
+    Hole{"choice_name", &DeviceRequestValues::choice_name},
+    Hole{"device_class", &DeviceRequestValues::device_class},
+    Hole{"device_count", &DeviceRequestValues::device_count},
+    Hole{"device_selectors", &DeviceRequestValues::selectors},
+    Hole{"device_tolerations", &DeviceRequestValues::tolerations},
+};
+
+struct RankedRequestsValues {
+  std::vector<SubTemplate<DeviceRequestValues>> choices;
+};
+template <>
+inline constexpr auto kHolesOf<RankedRequestsValues> = std::tuple{Hole{"choices", &RankedRequestsValues::choices}};
+
+struct ClaimValues {
+  Traced<std::string> name;
+  std::optional<SubTemplate<DeviceRequestValues>> exact_request;     // either this …
+  std::optional<SubTemplate<RankedRequestsValues>> ranked_requests;  // … or this
+  std::optional<Traced<Json>> constraints;
+};
+template <>
+inline constexpr auto kHolesOf<ClaimValues> = std::tuple{
+    Hole{"name", &ClaimValues::name},
+    Hole{"exact_request", &ClaimValues::exact_request},
+    Hole{"ranked_requests", &ClaimValues::ranked_requests},
+    Hole{"device_constraints", &ClaimValues::constraints},
+};
+
+struct ComputeDomainValues {
+  Traced<std::string> channel_template;
+};
+template <>
+inline constexpr auto kHolesOf<ComputeDomainValues> =
+    std::tuple{Hole{"channel_template", &ComputeDomainValues::channel_template}};
 
 struct PodGroupValues {
   Traced<std::int64_t> min_count;

@@ -53,7 +53,7 @@ std::expected<std::string, std::string> resource_path(const Resource& resource, 
 
 const Resource* find_resource(std::string_view api_version, std::string_view kind) {
   using namespace resources;
-  static const std::array<const Resource*, 26> kAll = {&kInferenceDeployment,
+  static const std::array<const Resource*, 29> kAll = {&kInferenceDeployment,
                                                        &kInferenceProfile,
                                                        &kDeployment,
                                                        &kReplicaSet,
@@ -74,6 +74,9 @@ const Resource* find_resource(std::string_view api_version, std::string_view kin
                                                        &kLocalQueue,
                                                        &kClusterQueue,
                                                        &kResourceFlavor,
+                                                       &kResourceClaim,
+                                                       &kResourceClaimTemplate,
+                                                       &kComputeDomain,
                                                        &kEvent,
                                                        &kLease,
                                                        &kCustomResourceDefinition,

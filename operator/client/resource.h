@@ -64,6 +64,10 @@ inline const Resource kPodDisruptionBudget{"policy", "v1", "poddisruptionbudgets
 inline const Resource kHorizontalPodAutoscaler{"autoscaling", "v2", "horizontalpodautoscalers",
                                                "HorizontalPodAutoscaler"};
 inline const Resource kPodGroup{"scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"};
+inline const Resource kResourceClaim{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"};
+inline const Resource kResourceClaimTemplate{"resource.k8s.io", "v1", "resourceclaimtemplates",
+                                             "ResourceClaimTemplate"};
+inline const Resource kComputeDomain{"resource.nvidia.com", "v1beta1", "computedomains", "ComputeDomain"};
 inline const Resource kVolcanoPodGroup{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"};
 inline const Resource kLocalQueue{"kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue"};
 inline const Resource kClusterQueue{"kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", false};

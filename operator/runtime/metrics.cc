@@ -72,6 +72,12 @@ struct Metrics::Families {
   Histogram& children_applied = histograms(registry, "inference_spec_to_children_applied_seconds",
                                            "From when a changed spec was seen to when all its objects were written")
                                     .Add({}, convergence_buckets());
+  Family<Gauge>& gpus_requested =
+      gauges(registry, "inference_gpus_requested", "GPUs of all replicas that a model asks for");
+  Family<Gauge>& gpus_allocated = gauges(registry, "inference_gpus_allocated",
+                                         "GPUs that a model's pods hold, by extended resources and by claims");
+  Family<Gauge>& gpus_leaked =
+      gauges(registry, "inference_gpus_leaked", "Of those, held for longer than a start may take without serving");
   Counter& dropped_events = counters(registry, "events_dropped_total", "Events that were not written").Add({});
 };
 
@@ -123,6 +129,20 @@ void Metrics::count_request(std::string_view verb, int code) {
 
 void Metrics::count_children_applied(Duration since_seen) {
   families_->children_applied.Observe(seconds(since_seen));
+}
+
+void Metrics::set_gpus(const std::string& ns, const std::string& name, const GpuCounts& counts) {
+  const prometheus::Labels model{{"namespace", ns}, {"name", name}};
+  families_->gpus_requested.Add(model).Set(static_cast<double>(counts.requested));
+  families_->gpus_allocated.Add(model).Set(static_cast<double>(counts.allocated));
+  families_->gpus_leaked.Add(model).Set(static_cast<double>(counts.leaked));
+}
+
+void Metrics::forget_gpus(const std::string& ns, const std::string& name) {
+  const prometheus::Labels model{{"namespace", ns}, {"name", name}};
+  for (auto* family : {&families_->gpus_requested, &families_->gpus_allocated, &families_->gpus_leaked}) {
+    if (family->Has(model)) family->Remove(&family->Add(model));
+  }
 }
 
 void Metrics::count_dropped_event() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +78,13 @@ class LeaderMetrics {
   prometheus::Gauge* status_ = nullptr;
 };
 
+/// GPUs of one model: asked for, held, and held without serving.
+struct GpuCounts {
+  std::int64_t requested = 0;
+  std::int64_t allocated = 0;
+  std::int64_t leaked = 0;
+};
+
 /// All that `/metrics` shows, under the names that controller-runtime's users know, without its `controller_runtime_`
 /// prefix. Thread-safe.
 class Metrics {
@@ -98,6 +106,10 @@ class Metrics {
   /// Every object that a changed spec asks for has been written, so long after the change was seen:
   /// `inference_spec_to_children_applied_seconds`.
   void count_children_applied(Duration since_seen);
+  /// `inference_gpus_requested`, `inference_gpus_allocated` and `inference_gpus_leaked` of the model, until it is
+  /// forgotten.
+  void set_gpus(const std::string& ns, const std::string& name, const GpuCounts& counts);
+  void forget_gpus(const std::string& ns, const std::string& name);
   /// An event was thrown away (`events_dropped_total`).
   void count_dropped_event();
 

@@ -48,6 +48,7 @@ std::map<std::string, std::set<std::string>> served() {
   (void)metrics.informer("i");
   (void)metrics.leader("l");
   metrics.count_request("get", 200);
+  metrics.set_gpus("ns", "m", {});
   std::map<std::string, std::set<std::string>> series;
   std::istringstream lines(metrics.to_text());
   const std::regex label("(\\w+)=\"");
@@ -129,6 +130,18 @@ TEST(Monitoring, TellsForEachAlertWhatToDoAndProvesThatItFires) {
     EXPECT_TRUE(rule.at("labels").contains("severity"));
     EXPECT_NE(tests.find("alertname=\"" + alert + "\""), std::string::npos);
   }
+}
+
+TEST(Metrics, ForgetAModelThatIsGone) {
+  Metrics metrics;
+  metrics.set_gpus("ns", "a", {.requested = 16, .allocated = 8, .leaked = 0});
+  metrics.set_gpus("ns", "b", {.requested = 8, .allocated = 8, .leaked = 8});
+  metrics.forget_gpus("ns", "a");
+  metrics.forget_gpus("ns", "never-there");
+  const std::string text = metrics.to_text();
+  EXPECT_EQ(text.find("name=\"a\""), std::string::npos) << text;
+  EXPECT_NE(text.find("inference_gpus_leaked{name=\"b\",namespace=\"ns\"} 8"), std::string::npos) << text;
+  EXPECT_EQ(text.find("never-there"), std::string::npos);
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ TEST(Resources, FollowFromTheGpus) {
                          Row{8, 64, 16, "512Gi", "16Gi"}, Row{16, 128, 32, "1Ti", "32Gi"}}) {
     const Settings settings = settings_of({{"parallelism", {{"tensor", row.tensor}}}});
     Findings findings;
-    const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+    const PodResources resources =
+        decide_resources(settings, sizing_of(settings), accelerator_of(settings), rules(), findings);
     EXPECT_TRUE(findings.faults.empty());
     EXPECT_EQ(resources.cpu.value, row.cpu);
     EXPECT_EQ(resources.threads.value, row.threads);
@@ -97,7 +98,8 @@ TEST(Resources, TakeWhatIsAskedForInCanonicalForm) {
   const Settings settings = settings_of({{"resources", {{"cpu", 3}, {"memory", "65536Mi"}, {"sharedMemory", "1024Mi"}}},
                                          {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
   Findings findings;
-  const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+  const PodResources resources =
+      decide_resources(settings, sizing_of(settings), accelerator_of(settings), rules(), findings);
   EXPECT_EQ(resources.memory.value, "64Gi");
   EXPECT_EQ(resources.shared_memory.value, "1Gi");
   EXPECT_EQ(resources.threads.value, 1);
@@ -107,14 +109,15 @@ TEST(Resources, TakeWhatIsAskedForInCanonicalForm) {
 TEST(Resources, RefuseSharedMemoryThatLeavesTheEngineNone) {
   const Settings settings = settings_of({{"resources", {{"memory", "8Gi"}}}});
   Findings findings;
-  (void)decide_resources(settings, sizing_of(settings), rules(), findings);
+  (void)decide_resources(settings, sizing_of(settings), accelerator_of(settings), rules(), findings);
   EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.resources.memory"));
 }
 
 TEST(Resources, ExplainTheSlashInAResourceName) {
   const Settings settings = settings_of({{"network", {{"rdma", {{"resourceName", "rdma/ib"}}}}}});
   Findings findings;
-  const PodResources resources = decide_resources(settings, sizing_of(settings), rules(), findings);
+  const PodResources resources =
+      decide_resources(settings, sizing_of(settings), accelerator_of(settings), rules(), findings);
   EXPECT_EQ(resources.list.value["rdma/ib"], "1");
   EXPECT_TRUE(std::ranges::any_of(resources.list.parts, [](const Part& part) { return part.pointer == "/rdma~1ib"; }));
 }
@@ -174,14 +177,10 @@ TEST(Support, RefusesWhatIsNotRenderedYetByPath) {
     Json spec;
     std::string path;
   };
-  for (const Row& row :
-       {Row{{{"cache", {{"mode", "Node"}}}}, "spec.cache.mode"},
-        Row{{{"accelerator", {{"mode", "DRA"}}}}, "spec.accelerator.mode"},
-        Row{{{"accelerator", {{"sharing", "MPS"}}}}, "spec.accelerator.sharing"},
-        Row{{{"accelerator", {{"claim", {{"deviceClassName", "gpu.nvidia.com"}}}}}}, "spec.accelerator.claim"},
-        Row{{{"autoscaling", {{"maxReplicas", 3}}}}, "spec.autoscaling"},
-        Row{{{"gateway", {{"endpointPicker", "epp"}}}}, "spec.gateway"},
-        Row{{{"scheduling", {{"topologyKey", "rack"}}}}, "spec.scheduling.topologyKey"}}) {
+  for (const Row& row : {Row{{{"cache", {{"mode", "Node"}}}}, "spec.cache.mode"},
+                         Row{{{"autoscaling", {{"maxReplicas", 3}}}}, "spec.autoscaling"},
+                         Row{{{"gateway", {{"endpointPicker", "epp"}}}}, "spec.gateway"},
+                         Row{{{"scheduling", {{"topologyKey", "rack"}}}}, "spec.scheduling.topologyKey"}}) {
     Findings findings;
     check_support(settings_of(row.spec), findings);
     EXPECT_TRUE(refuses(findings, "NotSupported", row.path)) << row.path;

@@ -156,6 +156,18 @@ void append_row(const EngineChoice& engine, const ArgumentRow& row, const NamedS
 
 }  // namespace
 
+std::string component_of(PodRole role) {
+  switch (role) {
+    case PodRole::kServer:
+      return "server";
+    case PodRole::kLeader:
+      return "leader";
+    case PodRole::kWorker:
+      return "worker";
+  }
+  std::unreachable();
+}
+
 bool applies(Where where, PodRole role) {
   switch (where) {
     case Where::kEverywhere:

@@ -18,6 +18,9 @@ namespace inference::render {
 /// Which of the pods a container is for: they differ in what they are told.
 enum class PodRole { kServer, kLeader, kWorker };
 
+/// The value of its component label, which the Deployment's immutable selector holds.
+[[nodiscard]] std::string component_of(PodRole role);
+
 /// Which engine runs, in which image, and whose flags it understands.
 struct EngineChoice {
   const EngineFacts* facts = nullptr;  // null when the engine is unknown, which is refused

@@ -35,7 +35,7 @@ Told told(const Json& spec, PodRole role = PodRole::kServer, const Json& default
   const EngineChoice engine = decide_engine(settings, knowledge(), result.findings);
   if (engine.facts == nullptr) return result;
   const Sizing sizing = decide_sizing(settings, result.findings);
-  const PodResources resources = decide_resources(settings, sizing, rules(), result.findings);
+  const PodResources resources = decide_resources(settings, sizing, accelerator_of(settings), rules(), result.findings);
   const ModelSource model = decide_model(settings, result.findings);
   const auto named = named_settings(settings, "m", *engine.facts, sizing, resources, model, rules());
   const auto arguments = engine_arguments(engine, role, named, settings, result.findings);

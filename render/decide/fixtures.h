@@ -6,6 +6,7 @@
 #include <string>
 
 #include "crd/decode.h"
+#include "render/decide/accelerator.h"
 #include "render/decide/sizing.h"
 #include "render/findings.h"
 #include "render/knowledge.h"
@@ -49,6 +50,13 @@ inline Sizing sizing_of(const Settings& settings) {
   Sizing sizing = decide_sizing(settings, findings);
   EXPECT_TRUE(findings.faults.empty());
   return sizing;
+}
+
+inline AcceleratorChoice accelerator_of(const Settings& settings) {
+  Findings findings;
+  AcceleratorChoice choice = decide_accelerator(settings, sizing_of(settings), findings);
+  EXPECT_TRUE(findings.faults.empty());
+  return choice;
 }
 
 inline bool refuses(const Findings& findings, const std::string& reason, const std::string& path) {

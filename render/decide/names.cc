@@ -35,7 +35,7 @@ Names decide_names(const std::string& name, std::int64_t nodes, Findings& findin
                                    : ", since its Service adds 6 to it") +
                         " and 63 is the limit");
   }
-  return {.workload = name, .service = name + "-serve", .drain_hook = name + "-drain"};
+  return {.workload = name, .service = name + "-serve", .drain_hook = name + "-drain", .channel = name + "-channel"};
 }
 
 }  // namespace inference::render

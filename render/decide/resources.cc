@@ -70,7 +70,8 @@ Traced<std::int64_t> decide_threads(const Settings& settings, const Traced<std::
   return {.value = std::max<std::int64_t>(share, 1), .reason = std::move(reason)};
 }
 
-HoleValue resource_list(const Settings& settings, const Sizing& sizing, const PodResources& resources) {
+HoleValue resource_list(const Settings& settings, const Sizing& sizing, const AcceleratorChoice& accelerator,
+                        const PodResources& resources) {
   HoleValue list{.value = Json::object(), .reason = sizing.gpus_per_pod.reason, .parts = {}};
   const auto add = [&](const std::string& name, std::string quantity, const Reason& reason) {
     std::string pointer = "/" + name;
@@ -80,7 +81,8 @@ HoleValue resource_list(const Settings& settings, const Sizing& sizing, const Po
   };
   add("cpu", std::to_string(resources.cpu.value), resources.cpu.reason);
   add("memory", resources.memory.value, resources.memory.reason);
-  add(settings.resource_name.value, std::to_string(sizing.gpus_per_pod.value), sizing.gpus_per_pod.reason);
+  if (!accelerator.claims())
+    add(accelerator.resource_name.value, std::to_string(sizing.gpus_per_pod.value), sizing.gpus_per_pod.reason);
   if (settings.rdma && settings.rdma->value.resource_name) {
     const std::int64_t count = settings.rdma->value.count.value_or(1);
     Reason reason = settings.rdma->reason("rdma");
@@ -92,8 +94,8 @@ HoleValue resource_list(const Settings& settings, const Sizing& sizing, const Po
 
 }  // namespace
 
-PodResources decide_resources(const Settings& settings, const Sizing& sizing, const RuleConstants& rules,
-                              Findings& findings) {
+PodResources decide_resources(const Settings& settings, const Sizing& sizing, const AcceleratorChoice& accelerator,
+                              const RuleConstants& rules, Findings& findings) {
   auto [memory, memory_reason] = decide_memory(settings, sizing, rules, findings);
   auto [shared, shared_reason] = decide_shared_memory(settings, sizing, rules, findings);
   Traced<std::int64_t> cpu = decide_cpu(settings, sizing, rules);
@@ -121,7 +123,7 @@ PodResources decide_resources(const Settings& settings, const Sizing& sizing, co
         "ThreadsExceedCpu", "spec.resources.threads",
         std::to_string(resources.threads.value) + " threads share " + std::to_string(resources.cpu.value) + " CPUs");
   }
-  resources.list = resource_list(settings, sizing, resources);
+  resources.list = resource_list(settings, sizing, accelerator, resources);
   return resources;
 }
 

@@ -8,27 +8,9 @@ namespace {
 
 constexpr const char* kReason = "NotSupported";
 
-void check_accelerator(const Settings& settings, Findings& findings) {
-  if (settings.accelerator_mode.value == crd::AcceleratorMode::kDra) {
-    findings.refuse(kReason, settings.accelerator_mode.path, "DRA is not rendered yet; use DevicePlugin");
-  }
-  if (settings.sharing.value != crd::Sharing::kNone) {
-    findings.refuse(kReason, settings.sharing.path,
-                    to_string(settings.sharing.value) + " is not rendered yet; use None, which gives whole GPUs");
-  }
-  if (settings.mig) {
-    findings.refuse(kReason, settings.mig->path, "MIG is not rendered yet; leave it out for whole GPUs");
-  }
-  if (settings.claim) {
-    findings.refuse(kReason, "spec.accelerator.claim",
-                    "DRA is not rendered yet; use accelerator.product to choose the GPU");
-  }
-}
-
 }  // namespace
 
 void check_support(const Settings& settings, Findings& findings) {
-  check_accelerator(settings, findings);
   if (settings.cache_mode.value == crd::CacheMode::kNode) {
     findings.refuse(kReason, settings.cache_mode.path,
                     "the node cache is not there yet; put the model on the nodes and use file:///FOLDER/MODEL, or into "

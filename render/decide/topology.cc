@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "render/decide/claims.h"
 #include "topology/pod_report.h"
 
 namespace inference::render {
@@ -13,16 +14,20 @@ Traced<std::string> as_text(const Traced<std::int64_t>& number) {
 
 }  // namespace
 
-InitContainersValues decide_topology(const Settings& settings, const Sizing& sizing, const PodResources& resources,
+InitContainersValues decide_topology(const Settings& settings, const Sizing& sizing,
+                                     const AcceleratorChoice& accelerator, const PodResources& resources,
                                      const Traced<std::string>& image, Findings& findings) {
   const auto& check = settings.topology_check;
   if (check.value == crd::TopologyCheck::kOff) return {};
-  if (!settings.resource_name.value.starts_with("nvidia.com/")) {
+  if (!accelerator.resource_name.value.starts_with("nvidia.com/")) {
     findings.refuse("NotSupported", check.path,
-                    "the check asks nvidia-smi, which does not know " + settings.resource_name.value + "; use Off");
+                    "the check asks nvidia-smi, which does not know " + accelerator.resource_name.value + "; use Off");
     return {};
   }
   if (sizing.tensor.value == 1 || sizing.gpus_per_pod.value == 1) return {};
+  std::optional<HoleValue> claims;
+  if (accelerator.claims())
+    claims = container_claims({{kGpuClaim, {.value = "", .reason = settings.accelerator_mode.reason("claims")}}});
   const auto container = [&](const char* name, const char* mode, std::string why) {
     const Reason reason{
         .rule = "topology_check", .text = std::move(why), .inputs = {check.path}, .source = check.source};
@@ -32,7 +37,8 @@ InitContainersValues decide_topology(const Settings& settings, const Sizing& siz
                                                   .mode = {.value = mode, .reason = reason},
                                                   .gpus = as_text(sizing.gpus_per_pod),
                                                   .tensor = as_text(sizing.tensor),
-                                                  .resources = resources.list}};
+                                                  .resources = resources.list,
+                                                  .claims = claims}};
   };
   InitContainersValues values;
   values.topology_check = container(topology::kCheckContainer, "report", "the links reach the status");

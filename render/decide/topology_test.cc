@@ -32,8 +32,9 @@ TEST(Topology, IsLookedAtWhereGpusOfAPodShareLayers) {
     Findings findings;
     const Settings settings = settings_of(row.spec);
     const Sizing sizing = sizing_of(settings);
-    const PodResources resources = decide_resources(settings, sizing, rules(), findings);
-    const auto containers = decide_topology(settings, sizing, resources, {.value = "engine:1", .reason = {}}, findings);
+    const PodResources resources = decide_resources(settings, sizing, accelerator_of(settings), rules(), findings);
+    const auto containers = decide_topology(settings, sizing, accelerator_of(settings), resources,
+                                            {.value = "engine:1", .reason = {}}, findings);
     std::vector<std::string> modes;
     for (const auto* container : {&containers.topology_check, &containers.topology_gate}) {
       if (*container) modes.push_back((*container)->values.mode.value);
@@ -56,8 +57,9 @@ TEST(Topology, IsRefusedOnDevicesThatNvidiaSmiDoesNotKnow) {
                                          {"parallelism", {{"tensor", 2}}},
                                          {"accelerator", {{"resourceName", "amd.com/gpu"}}}});
   const Sizing sizing = sizing_of(settings);
-  const PodResources resources = decide_resources(settings, sizing, rules(), findings);
-  EXPECT_FALSE(decide_topology(settings, sizing, resources, {}, findings).topology_check.has_value());
+  const PodResources resources = decide_resources(settings, sizing, accelerator_of(settings), rules(), findings);
+  EXPECT_FALSE(
+      decide_topology(settings, sizing, accelerator_of(settings), resources, {}, findings).topology_check.has_value());
   EXPECT_TRUE(refuses(findings, "NotSupported", "spec.topologyCheck"));
 }
 
