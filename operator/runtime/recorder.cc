@@ -69,9 +69,12 @@ Recorder::~Recorder() {
 void Recorder::record(const Json& regarding, EventNote note) {
   note.note = cut(std::move(note.note), kMaxNote);
   const client::ObjectRef ref = ref_of(regarding);
-  SeriesKey key{text_at(regarding, "kind"),  ref.ns,      ref.name,    uid_of(regarding),
-                static_cast<int>(note.type), note.reason, note.action, note.note};
-  Json event = make_event(regarding, note);
+  SeriesKey key;
+  const std::string type = std::to_string(static_cast<int>(note.type));
+  for (const std::string& part :
+       {text_at(regarding, "kind"), ref.ns, ref.name, uid_of(regarding), type, note.reason, note.action, note.note})
+    key.append(part).push_back('\0');
+  const Json event = make_event(regarding, note);
 
   const std::scoped_lock lock(mutex_);
   if (series_.size() >= kMaxSeries) forget_old_series_locked();
@@ -80,11 +83,13 @@ void Recorder::record(const Json& regarding, EventNote note) {
   Series& series = entry->second;
   const TimePoint now = clock_.now();
   if (is_new || (now - series.last >= kSeriesAge && !series.queued)) {
-    series.event = std::move(event);
+    series.event = packer_.pack(event);
     series.count = 1;
   } else {
     ++series.count;  // from 2 on it is a series; the API refuses one of 1
-    series.event["series"] = {{"count", series.count}, {"lastObservedTime", to_rfc3339_micro(clock_.wall_now())}};
+    Json again = *series.event.unpack();
+    again["series"] = {{"count", series.count}, {"lastObservedTime", to_rfc3339_micro(clock_.wall_now())}};
+    series.event = packer_.pack(again);
   }
   series.last = now;
   if (std::exchange(series.queued, true)) return;
@@ -139,9 +144,9 @@ void Recorder::run(std::stop_token stop) {
     Series& series = series_.at(queue_.front());
     queue_.pop_front();
     series.queued = false;  // what is recorded from here on is another write
-    const Json event = series.event;
+    const PackedObject event = series.event;
     lock.unlock();
-    write(event, stop);
+    write(*event.unpack(), stop);
     lock.lock();
   }
   ended_ = true;

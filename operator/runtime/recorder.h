@@ -9,13 +9,13 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <tuple>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "operator/client/api_client.h"
 #include "operator/runtime/metrics.h"
+#include "operator/runtime/packed_object.h"
 
 namespace inference::runtime {
 
@@ -60,11 +60,11 @@ class Recorder {
   [[nodiscard]] bool stop(TimePoint deadline);
 
  private:
-  // What makes two events the same: the object's kind, namespace, name and uid, then type, reason, action and note.
-  using SeriesKey =
-      std::tuple<std::string, std::string, std::string, std::string, int, std::string, std::string, std::string>;
+  // What makes two events the same: the object's kind, namespace, name and uid, then type, reason, action and note,
+  // each ended by a NUL.
+  using SeriesKey = std::string;
   struct Series {
-    Json event;
+    PackedObject event;
     std::int64_t count = 1;
     TimePoint last;
     bool queued = false;  // its newest state is in queue_ already
@@ -83,6 +83,7 @@ class Recorder {
   Random& random_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
+  ObjectPacker packer_;  // guarded by mutex_: thousands of events are kept for ten minutes, and are alike
   std::map<SeriesKey, Series> series_;  // guarded by mutex_
   std::deque<SeriesKey> queue_;         // guarded by mutex_: every key here is in series_ and `queued`
   bool closed_ = false;                 // guarded by mutex_
