@@ -98,7 +98,7 @@ class Renderer {
     c.engine = decide_engine(s, knowledge_, findings_);
     c.gang = decide_gang(s, input_.cluster, {input_.recorded_gang, input_.recorded_groups}, findings_);
     c.claims = decide_claims(s, c.sizing, c.accelerator, c.names, c.gang.gang.value, input_.cluster, rules, findings_);
-    c.network = decide_network(s, c.sizing);
+    c.network = decide_network(s, c.sizing, findings_);
     topology_ = decide_topology(s, c.sizing, c.accelerator, c.resources, c.engine.image, findings_);
     check_drain(s, rules, findings_);
     if (c.sizing.nodes.value > 1 && !input_.cluster.leader_worker_set && !input_.cluster.offline) {

@@ -82,7 +82,7 @@ struct Input {
 
 /// Why nothing is rendered. What runs already stays as it is.
 struct Refusal {
-  std::string reason;       // a condition's reason: InvalidSpec, NotSupported, NameTooLong, QueueMissing,
+  std::string reason;       // a condition's reason: InvalidSpec, NotAllowed, NotSupported, NameTooLong, QueueMissing,
                             // SchedulerMissing, ClusterLacksLeaderWorkerSet, ClusterLacksGang,
                             // ClusterLacksDRA, ClusterLacksComputeDomain
   crd::FieldErrors errors;  // all of them, never empty

@@ -294,7 +294,8 @@ TEST(Budget, NeverLetsTwoGroupsLoseAPod) {
 TEST(Network, ExcludesInterfacesOnlyWhereNodesMustReachEachOther) {
   const auto of = [](const Json& spec) {
     const Settings settings = settings_of(spec);
-    return decide_network(settings, sizing_of(settings));
+    Findings findings;
+    return decide_network(settings, sizing_of(settings), findings);
   };
   EXPECT_TRUE(of({}).environment.empty());
   const auto several = of({{"nodes", 2}}).environment;
@@ -306,6 +307,34 @@ TEST(Network, ExcludesInterfacesOnlyWhereNodesMustReachEachOther) {
   EXPECT_EQ(named[1].source["value"], "eth1");
   EXPECT_NE(named[1].reason.text.find("one interface"), std::string::npos);
   EXPECT_FALSE(of({{"nodes", 2}}).capabilities);
+}
+
+TEST(Network, OfTheNodeIsGivenByAProfileOnly) {
+  const auto patch = [](Level level, const Json& flag) {
+    return Setting<Json>{.value = {{"spec", {{"hostNetwork", flag}}}},
+                         .level = level,
+                         .path = "spec.podTemplate",
+                         .said = "requested",
+                         .source = {}};
+  };
+  struct Row {
+    std::vector<Setting<Json>> patches;
+    bool on, refused;
+  };
+  for (const Row& row :
+       {Row{{}, false, false}, Row{{patch(Level::kSpec, true)}, true, true},
+        Row{{patch(Level::kSpec, false)}, false, false}, Row{{patch(Level::kProfile, true)}, true, false},
+        Row{{patch(Level::kProfile, true), patch(Level::kSpec, true)}, true, false},
+        Row{{patch(Level::kProfile, true), patch(Level::kSpec, false)}, false, false},
+        Row{{patch(Level::kProfile, false), patch(Level::kSpec, true)}, true, true}}) {
+    Settings settings = settings_of({{"nodes", 2}});
+    settings.pod_templates = row.patches;
+    Findings findings;
+    const auto choice = decide_network(settings, sizing_of(settings), findings);
+    EXPECT_EQ(choice.dns_policy.has_value(), row.on);
+    EXPECT_EQ(refuses(findings, "NotAllowed", "spec.podTemplate.spec.hostNetwork"), row.refused);
+    EXPECT_EQ(findings.faults.empty(), !row.refused);
+  }
 }
 
 }  // namespace

@@ -34,28 +34,37 @@ std::vector<EnvironmentEntry> interface_environment(const Settings& settings, co
           constant_entry("GLOO_SOCKET_IFNAME", settings.interfaces->value.front(), std::move(gloo))};
 }
 
-/// The patch that puts the pod on the node's network, if any.
-const Setting<Json>* host_network(const Settings& settings) {
+/// The patch that puts the pod on the node's network, if any. There a pod reaches what is meant for the node alone,
+/// past every NetworkPolicy, so it is the platform team's to give.
+const Setting<Json>* host_network(const Settings& settings, Findings& findings) {
   const Setting<Json>* found = nullptr;
+  bool given = false;
   for (const auto& patch : settings.pod_templates) {
     const auto spec = patch.value.find("spec");
     if (spec == patch.value.end() || !spec->is_object()) continue;
     const auto flag = spec->find("hostNetwork");
-    if (flag != spec->end()) found = *flag == true ? &patch : nullptr;
+    if (flag == spec->end()) continue;
+    found = *flag == true ? &patch : nullptr;
+    given = given || (*flag == true && patch.level != Level::kSpec);
+  }
+  if (found != nullptr && !given) {
+    findings.refuse(
+        "NotAllowed", found->path + ".spec.hostNetwork",
+        "the node's network is given by an InferenceProfile: ask for one whose defaults.podTemplate has it");
   }
   return found;
 }
 
 }  // namespace
 
-NetworkChoice decide_network(const Settings& settings, const Sizing& sizing) {
+NetworkChoice decide_network(const Settings& settings, const Sizing& sizing, Findings& findings) {
   NetworkChoice choice;
   choice.environment = interface_environment(settings, sizing);
   if (settings.rdma) {
     choice.capabilities = {.value = {{"add", {"IPC_LOCK"}}}, .reason = settings.rdma->reason("rdma_capability")};
     choice.capabilities->reason.text = "RDMA verbs lock memory";
   }
-  if (const auto* patch = host_network(settings)) {
+  if (const auto* patch = host_network(settings, findings)) {
     choice.dns_policy = {
         .value = "ClusterFirstWithHostNet",
         .reason = {.rule = "dns_policy",

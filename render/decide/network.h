@@ -6,6 +6,7 @@
 
 #include "render/decide/environment.h"
 #include "render/decide/sizing.h"
+#include "render/findings.h"
 #include "render/resolve.h"
 #include "render/traced.h"
 
@@ -15,9 +16,10 @@ namespace inference::render {
 struct NetworkChoice {
   std::vector<EnvironmentEntry> environment;
   std::optional<Traced<Json>> capabilities;       // of the engine's container
-  std::optional<Traced<std::string>> dns_policy;  // only where the user takes the node's network
+  std::optional<Traced<std::string>> dns_policy;  // only where the pod is on the node's network
 };
 
-[[nodiscard]] NetworkChoice decide_network(const Settings& settings, const Sizing& sizing);
+/// Refuses the node's network where no profile gives it.
+[[nodiscard]] NetworkChoice decide_network(const Settings& settings, const Sizing& sizing, Findings& findings);
 
 }  // namespace inference::render
