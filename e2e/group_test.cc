@@ -113,7 +113,8 @@ TEST_F(GroupTest, AGroupThatCanNotStartCostsNoOtherAndDoesNotBlockItsRepair) {
   // The local cluster's fake kubelet reports ErrImagePull for this image, as a real one would.
   cluster_.apply(groups(2, 3, {{"engine", {{"image", "registry.invalid/missing:1"}}}}));
   ASSERT_TRUE(eventually([&] { return condition(object(), "Stalled") == "True/ImagePullFailed"; })) << object().dump(1);
-  EXPECT_EQ(workload()["status"].value("readyReplicas", 0), 2);
+  // LeaderWorkerSet counts its groups a moment after their pods.
+  EXPECT_TRUE(eventually([&] { return workload()["status"].value("readyReplicas", 0) == 2; })) << workload().dump(1);
   EXPECT_EQ(condition(object(), "Available"), "True/MinimumReplicasAvailable");
   apply_and_serve(groups(2, 3));
   EXPECT_EQ(pods().size(), 6U);
