@@ -109,6 +109,9 @@ class Decider {
   void complete(const Group& group) {
     const std::vector<const Member*> held = in_state(group, State::kHeld);
     if (!group.whole() || held.empty() || static_cast<std::int64_t>(held.size()) == group.size) return;
+    // While it is made anew, pods of before stand beside the new ones: that is no release that was cut short.
+    if (const TimePoint not_before = memory_.not_before(group.name); not_before > now_)
+      return look_again_at(not_before);
     take(place(held, Room::kFree));
     release(held);
   }

@@ -190,6 +190,17 @@ TEST(Gates, MakeASplitGroupAnewAfterSomeTimeAndThenPause) {
   EXPECT_EQ(anew.decide(memory, *pausing.look_again).releases.size(), 2U);
 }
 
+TEST(Gates, ReleaseNoNewPodOfASplitGroupBesideOneOfBefore) {
+  World world = cluster(2);
+  world.add_group("m", 0, {8, 8});
+  world.refuse("m-0-1");
+  Memory memory;
+  memory.split({"llm", "m", 0}, "uid-of-before", kNow);
+  const Decision decision = world.decide(memory, kNow + std::chrono::seconds{1});
+  EXPECT_TRUE(decision.releases.empty());
+  EXPECT_EQ(decision.look_again, kNow + Memory::kFirstPause);
+}
+
 TEST(Gates, ReserveNothingForAPodThatTheSchedulerRefusesForLong) {
   World world = cluster(2);
   world.add_group("refused", 0, {8, 8}, "2026-11-30T09:00:00Z");
