@@ -6,6 +6,7 @@
 
 #include "base/json_members.h"
 #include "crd/amounts.h"
+#include "operator/runtime/object_meta.h"
 #include "render/decide/claims.h"
 #include "render/labels.h"
 
@@ -27,15 +28,13 @@ struct PodState {
 };
 
 PodState state_of(const Json& pod) {
+  const auto since = [](const Json& condition) { return parse_rfc3339(text_at(condition, "lastTransitionTime")); };
+  const Json& placed = runtime::condition_of(pod, "PodScheduled");
+  const Json& ready = runtime::condition_of(pod, "Ready");
   PodState state;
-  for (const Json& condition : member(member(pod, "status"), "conditions")) {
-    const bool holds = text_at(condition, "status") == "True";
-    const auto since = parse_rfc3339(text_at(condition, "lastTransitionTime"));
-    if (text_at(condition, "type") == "PodScheduled" && holds) state.bound = since;
-    if (text_at(condition, "type") != "Ready") continue;
-    state.ready = holds;
-    if (!holds) state.not_ready = since;
-  }
+  if (text_at(placed, "status") == "True") state.bound = since(placed);
+  state.ready = text_at(ready, "status") == "True";
+  if (!state.ready) state.not_ready = since(ready);
   return state;
 }
 
@@ -50,15 +49,6 @@ std::string replica_of(const Json& pod) {
 bool leads(const Json& pod) {
   const std::string index = text_at(member(member(pod, "metadata"), "labels"), render::kLwsWorkerIndexLabel);
   return index.empty() || index == "0";
-}
-
-std::int64_t extended_resources(const Json& pod) {
-  std::int64_t sum = 0;
-  for (const Json& container : member(member(pod, "spec"), "containers")) {
-    const Json& requests = member(member(container, "resources"), "requests");
-    if (requests.is_object()) sum += crd::gpus_in(crd::read_amounts(requests));
-  }
-  return sum;
 }
 
 /// The names of the GPUs that were allocated to a claim: DRIVER/POOL/DEVICE.
@@ -120,7 +110,7 @@ Gpus read_gpus(const std::vector<Object>& pods, const std::vector<Object>& claim
   for (const Object& pod : pods) {
     const std::string phase = text_at(member(*pod, "status"), "phase");
     if (phase == "Succeeded" || phase == "Failed") continue;  // the node has taken its devices back
-    const std::int64_t extended = extended_resources(*pod);
+    const std::int64_t extended = crd::gpus_in(crd::requests_of(*pod));
     if (!text_at(member(*pod, "spec"), "nodeName").empty()) gpus.allocated += extended;
     const auto of_claims = claimed.find(text_at(member(*pod, "metadata"), "name"));
     add(*pod, extended + (of_claims == claimed.end() ? 0 : of_claims->second), replicas[replica_of(*pod)]);

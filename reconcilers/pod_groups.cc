@@ -1,18 +1,14 @@
 #include "reconcilers/pod_groups.h"
 
-#include <algorithm>
-
 #include "base/json_members.h"
+#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers {
 namespace {
 
 /// When the scheduler has placed or refused the pod; empty when it has not looked at it.
 std::string judged_at(const Json& pod) {
-  for (const Json& condition : pod.value("/status/conditions"_json_pointer, Json::array())) {
-    if (text_at(condition, "type") == "PodScheduled") return text_at(condition, "lastTransitionTime");
-  }
-  return {};
+  return text_at(runtime::condition_of(pod, "PodScheduled"), "lastTransitionTime");
 }
 
 /// RFC 3339 in UTC to the second sorts as it stands.

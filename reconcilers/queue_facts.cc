@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json_members.h"
+#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers {
 namespace {
@@ -21,11 +22,8 @@ std::expected<Json, ApiError> find(client::ApiClient& api, const client::Resourc
 
 /// Kueue's own words when its condition Active is False; else empty.
 std::string why_inactive(const Json& object) {
-  for (const Json& condition : object.value("/status/conditions"_json_pointer, Json::array())) {
-    if (text_at(condition, "type") == "Active" && text_at(condition, "status") == "False")
-      return text_at(condition, "message");
-  }
-  return {};
+  const Json& active = runtime::condition_of(object, "Active");
+  return text_at(active, "status") == "False" ? text_at(active, "message") : "";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/json_members.h"
+#include "operator/runtime/object_meta.h"
 #include "render/labels.h"
 #include "topology/pod_report.h"
 
@@ -42,14 +43,11 @@ void read_deployment(const Json& object, Workload& workload) {
   workload.paused = at(object, "spec").value("paused", Json()) == true;
   workload.max_unavailable =
       resolve_limit(at(at(at(object, "spec"), "strategy"), "rollingUpdate"), "maxUnavailable", workload.wanted);
-  for (const Json& condition : status.value("conditions", Json::array())) {
-    if (text_at(condition, "type") == "ReplicaFailure" && text_at(condition, "status") == "True") {
-      workload.create_failed = text_at(condition, "message");
-    }
-    if (text_at(condition, "type") == "Progressing" && text_at(condition, "reason") == "ProgressDeadlineExceeded") {
-      workload.deadline_exceeded = text_at(condition, "message");
-    }
-  }
+  const Json& failure = runtime::condition_of(object, "ReplicaFailure");
+  if (text_at(failure, "status") == "True") workload.create_failed = text_at(failure, "message");
+  const Json& progress = runtime::condition_of(object, "Progressing");
+  if (text_at(progress, "reason") == "ProgressDeadlineExceeded")
+    workload.deadline_exceeded = text_at(progress, "message");
 }
 
 void read_leader_worker_set(const Json& object, Workload& workload) {
@@ -80,7 +78,8 @@ void read_container(const std::string& pod, const Json& status, std::vector<PodP
   }
 }
 
-void read_scheduling(const std::string& pod, const Json& spec, const Json& status, std::vector<PodProblem>& problems) {
+void read_scheduling(const std::string& pod, const Json& object, std::vector<PodProblem>& problems) {
+  const Json& spec = at(object, "spec");
   const Json gates = spec.value("schedulingGates", Json::array());
   if (std::ranges::any_of(
           gates, [](const Json& gate) { return text_at(gate, "name").starts_with(render::kKueueGatePrefix); })) {
@@ -93,14 +92,10 @@ void read_scheduling(const std::string& pod, const Json& spec, const Json& statu
     problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "is held until its whole group fits"});
     return;
   }
-  bool judged = false;
-  for (const Json& condition : status.value("conditions", Json::array())) {
-    if (text_at(condition, "type") != "PodScheduled") continue;
-    judged = true;
-    if (text_at(condition, "status") == "False")
-      problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text_at(condition, "message")});
-  }
-  if (!judged && spec.contains("schedulingGroup")) {
+  const Json& judged = runtime::condition_of(object, "PodScheduled");
+  if (text_at(judged, "status") == "False") {
+    problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text_at(judged, "message")});
+  } else if (judged.is_null() && spec.contains("schedulingGroup")) {
     problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "waits until all pods of its group exist and fit"});
   }
 }
@@ -167,7 +162,7 @@ Pods read_pods(const std::vector<Object>& pods) {
     if (!text_at(spec, "nodeName").empty()) {
       ++result.placed;
     } else {
-      read_scheduling(name, spec, status, result.problems);
+      read_scheduling(name, *pod, result.problems);
     }
     for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
       for (const Json& container : status.value(list, Json::array())) read_container(name, container, result.problems);

@@ -12,12 +12,10 @@ namespace inference::reconcilers::gates {
 namespace {
 
 /// The scheduler looked for a node in vain. While it removes other pods for this one, that one's node is named.
-bool is_refused(const Json& status) {
-  if (!text_at(status, "nominatedNodeName").empty()) return false;
-  return std::ranges::any_of(status.value("conditions", Json::array()), [](const Json& condition) {
-    return text_at(condition, "type") == "PodScheduled" && text_at(condition, "status") == "False" &&
-           text_at(condition, "reason") == "Unschedulable";
-  });
+bool is_refused(const Json& pod) {
+  if (!text_at(member(pod, "status"), "nominatedNodeName").empty()) return false;
+  const Json& placed = runtime::condition_of(pod, "PodScheduled");
+  return text_at(placed, "status") == "False" && text_at(placed, "reason") == "Unschedulable";
 }
 
 Member read_member(const Json& pod) {
@@ -38,7 +36,7 @@ Member read_member(const Json& pod) {
       member.held_by_others = true;
     }
   }
-  member.refused = member.state == Member::State::kReleased && is_refused(status);
+  member.refused = member.state == Member::State::kReleased && is_refused(pod);
   return member;
 }
 
