@@ -86,19 +86,18 @@ std::expected<Result, ReconcileError> outcome(const Plan& plan, const Applied& a
   return Result::await_change();
 }
 
+/// How long until what began at `since` (RFC 3339) has lasted for `limit`; Duration::max() when that is no time.
+Duration until_lasted(const std::string& since, std::chrono::seconds limit, WallTime now) {
+  const auto begin = parse_rfc3339(since);
+  return begin ? *begin + limit - now : Duration::max();
+}
+
 /// How long until a group has waited behind its gates for as long as a start may take; Duration::max() when none waits.
 Duration until_gated_too_long(const Observed& observed, const Plan& plan, WallTime now) {
   if (!observed.gated || !plan.rendered) return Duration::max();
-  const auto since = parse_rfc3339(observed.gated->since);
   const std::chrono::seconds limit{
       plan.rendered->resolved.value("/startup/timeoutSeconds"_json_pointer, std::int64_t{0})};
-  return since ? *since + limit - now : Duration::max();
-}
-
-/// How long until a PodGroup counts as one that the scheduler does not know; Duration::max() for none.
-Duration until_unheeded(const std::optional<UnheededGroup>& group, WallTime now) {
-  const auto since = group ? parse_rfc3339(group->since) : std::nullopt;
-  return since ? *since + kUnheededPatience - now : Duration::max();
+  return until_lasted(observed.gated->since, limit, now);
 }
 
 /// What is asked for and held. Where the spec is refused, what runs is judged by the last one that was not.
@@ -118,11 +117,15 @@ Gpus count_gpus(const Observed& observed, const Plan& plan, WallTime now) {
   return gpus;
 }
 
-/// The outcome, looked at again after `delay` at the latest when that lies ahead.
-std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileError> outcome, Duration delay) {
-  const bool ahead = delay > Duration::zero() && delay < Duration::max();
-  if (!outcome || !ahead || (outcome->delay() && *outcome->delay() <= delay)) return outcome;
-  return Result::requeue_after(delay, "what lasts too long is told of");
+/// The outcome, looked at again after the shortest of `delays` at the latest. Those that do not lie ahead don't count.
+std::expected<Result, ReconcileError> sooner_of(std::expected<Result, ReconcileError> outcome,
+                                                std::initializer_list<Duration> delays) {
+  for (const Duration delay : delays) {
+    const bool ahead = delay > Duration::zero() && delay < Duration::max();
+    if (!outcome || !ahead || (outcome->delay() && *outcome->delay() <= delay)) continue;
+    outcome = Result::requeue_after(delay, "what lasts too long is told of");
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -202,12 +205,13 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
   const auto generation = (*observed->object)["metadata"].value("generation", std::int64_t{0});
   count_applied(request.ref, generation, plan, applied);
 
-  const Gpus gpus = count_gpus(*observed, plan, clock_.wall_now());
+  const WallTime now = clock_.wall_now();
+  const Gpus gpus = count_gpus(*observed, plan, now);
   metrics_.set_gpus(request.ref.ns, request.ref.name,
                     {.requested = gpus.requested, .allocated = gpus.allocated, .leaked = gpus.leaked});
-  const Duration until_too_long = until_gated_too_long(*observed, plan, clock_.wall_now());
+  const Duration until_too_long = until_gated_too_long(*observed, plan, now);
   const auto unheeded = find_unheeded_group(observed->children, observed->pods);
-  const Duration until_lacking = until_unheeded(unheeded, clock_.wall_now());
+  const Duration until_lacking = unheeded ? until_lasted(unheeded->since, kUnheededPatience, now) : Duration::max();
   const Json status =
       compute_status({.generation = generation,
                       .previous = observed->status(),
@@ -221,9 +225,8 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .gated = observed->gated ? std::optional(observed->gated->why) : std::nullopt,
                       .gated_too_long = until_too_long <= Duration::zero(),
                       .unheeded_group = until_lacking <= Duration::zero() ? unheeded->name : ""},
-                     to_rfc3339(clock_.wall_now()));
-  const auto done =
-      sooner_of(sooner_of(sooner_of(outcome(plan, applied), until_too_long), until_lacking), gpus.until_leak);
+                     to_rfc3339(now));
+  const auto done = sooner_of(outcome(plan, applied), {until_too_long, until_lacking, gpus.until_leak});
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;
