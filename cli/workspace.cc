@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/files.h"
+#include "render/cluster_facts.h"
 #include "render/knowledge.h"
 #include "render/values.h"
 
@@ -101,25 +102,9 @@ void open_templates(Workspace& workspace, const std::string& folder) {
 
 }  // namespace
 
-render::ClusterFacts cluster_facts(const std::vector<std::string>& names) {
-  const auto named = [&names](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
-  render::ClusterFacts facts;
-  facts.offline = names.empty();
-  if (named("volcano")) facts.volcano = render::VolcanoGroups::kLeaderWorkerSet;
-  if (named("volcano-policy")) facts.volcano = render::VolcanoGroups::kOperator;
-  facts.native_gang = named("native");
-  facts.compute_domain = named("compute-domain");
-  facts.dra = named("dra") || facts.compute_domain;
-  const bool holds_groups = facts.volcano != render::VolcanoGroups::kAbsent;
-  facts.kueue = named("kueue");
-  if (facts.kueue) facts.queue = render::QueueFacts{.exists = true, .fault = {}, .covered = {}};
-  facts.leader_worker_set = named("lws") || holds_groups || facts.native_gang || facts.kueue;
-  return facts;
-}
-
 Workspace open_workspace(const WorkspaceOptions& options) {
   Workspace workspace;
-  workspace.cluster = cluster_facts(options.cluster);
+  workspace.cluster = render::cluster_facts(options.cluster);
   if (!options.templates_folder.empty()) open_templates(workspace, options.templates_folder);
   if (!options.profile_file.empty()) open_profile(workspace, options.profile_file);
   for (const std::string& name : options.files) workspace.files.push_back(read_content(workspace, name));

@@ -58,11 +58,6 @@ struct Workspace {
 /// What to say when the files hold no InferenceDeployment.
 [[nodiscard]] Diagnostic no_deployment(const Workspace& workspace);
 
-/// What the cluster is taken to serve. Without names: offline, that is LeaderWorkerSets and a gang asked for by name
-/// are taken as served, and `Auto` finds no gang. `volcano`, `volcano-policy`, `native` and `kueue`, which then has
-/// every queue, imply `lws`, without which there are no groups to schedule.
-[[nodiscard]] render::ClusterFacts cluster_facts(const std::vector<std::string>& names);
-
 /// Renders one deployment; a refusal becomes one diagnostic for each field. `explain` may be null.
 [[nodiscard]] std::expected<render::Rendered, Diagnostics> render_one(const Workspace& workspace,
                                                                       const DeploymentInput& input,

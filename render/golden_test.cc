@@ -6,11 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "base/source_path.h"
 #include "base/yaml_reader.h"
 #include "base/yaml_writer.h"
 #include "crd/decode.h"
+#include "render/cluster_facts.h"
 #include "render/explanations.h"
 #include "render/fixtures.h"
 #include "render/render.h"
@@ -45,17 +48,8 @@ Case load_case(const std::string& name) {
   const std::string text = read_file(golden_folder() / name / "input.yaml");
   const std::string first = text.substr(0, text.find('\n'));
   Case loaded;
-  loaded.cluster = {.leader_worker_set = first.find("lws") != std::string::npos,
-                    .native_gang = first.find("native") != std::string::npos,
-                    .kueue = first.find("kueue") != std::string::npos,
-                    .dra = first.find("dra") != std::string::npos,
-                    .compute_domain = first.find("compute-domain") != std::string::npos};
-  if (first.find("volcano-policy") != std::string::npos) {
-    loaded.cluster.volcano = VolcanoGroups::kOperator;
-  } else if (first.find("volcano") != std::string::npos) {
-    loaded.cluster.volcano = VolcanoGroups::kLeaderWorkerSet;
-  }
-  if (loaded.cluster.kueue) loaded.cluster.queue = QueueFacts{.exists = true, .fault = {}, .covered = {}};
+  std::istringstream words(first.substr(first.find(':') + 1));
+  loaded.cluster = cluster_facts({std::istream_iterator<std::string>(words), {}});
   const auto documents = read_yaml_documents(text);
   EXPECT_TRUE(documents.has_value()) << name;
   for (const auto& document : documents.value()) {
