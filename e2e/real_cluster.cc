@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -104,6 +105,17 @@ auto patiently(Clock& clock, Call call) {
 }
 
 }  // namespace
+
+bool RealCluster::serves(const client::Resource& resource) {
+  const std::string version = (resource.group.empty() ? "/api/" : "/apis/") + resource.api_version();
+  const auto kinds = patiently(clock_, [&] { return api_->get_raw(version, {}); });
+  if (!kinds) {
+    if (!kinds.error().is_not_found()) ADD_FAILURE() << "get " << version << ": " << kinds.error().to_string();
+    return false;
+  }
+  return std::ranges::any_of(kinds->at("resources"),
+                             [&](const Json& kind) { return kind.at("name") == resource.plural; });
+}
 
 Json RealCluster::get(const client::Resource& resource, const std::string& ns, const std::string& name) {
   auto object = patiently(clock_, [&] { return api_->get(resource, {ns, name}, {}); });

@@ -46,6 +46,8 @@ class RealCluster {
   /// It leads to `server`. The caller removes the file.
   [[nodiscard]] std::string operator_kubeconfig(const std::string& server) const;
 
+  /// Whether the API server knows the kind.
+  [[nodiscard]] bool serves(const client::Resource& resource);
   /// Null when it is not there.
   [[nodiscard]] Json get(const client::Resource& resource, const std::string& ns, const std::string& name);
   [[nodiscard]] std::vector<Json> list(const client::Resource& resource, const std::string& ns,

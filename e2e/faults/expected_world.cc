@@ -104,6 +104,7 @@ void ExpectedWorld::find_models(std::vector<std::string>& found) {
 void ExpectedWorld::find_children(std::vector<std::string>& found) {
   std::set<std::string> seen;
   for (const client::Resource& kind : reconcilers::child_kinds()) {
+    if (!cluster_.serves(kind)) continue;
     for (const Json& object : cluster_.list(kind, ns_)) {
       if (is_of_others(object)) continue;
       const auto expected = rendered_.find(title(object));
