@@ -33,8 +33,10 @@ class OwnWrites {
   void see(const client::Resource& resource, const runtime::Change& change);
   void forget(const client::ObjectRef& owner);
 
-  /// A cache that lags longer is believed again: it may be right (a restored etcd counts versions anew).
-  static constexpr std::chrono::seconds kTrustedFor{10};
+  /// A cache that lags longer is believed again: it may be right (a restored etcd counts versions anew). A watch that
+  /// froze is given up after ClientOptions::idle_timeout, and then tells all that happened since, old states first: to
+  /// believe those would be to write again what has long been written.
+  static constexpr std::chrono::seconds kTrustedFor{120};
 
  private:
   [[nodiscard]] bool is_seen(const Written& written, std::uint64_t seen) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fake_clock.h"
+#include "operator/client/api_client.h"
 
 namespace inference::reconcilers {
 namespace {
@@ -42,8 +43,12 @@ TEST(OwnWrites, BelievesACacheThatLagsForLongAndVersionsThatAreNoNumbers) {
   writes.note(kOwner, kService, object("a", "9"), cache);
   writes.note(kOwner, kService, object("b", "x9"), cache);
   EXPECT_EQ(writes.unseen(kOwner, kService, 1).size(), 1u);
-  clock.advance(std::chrono::seconds{11});
+  clock.advance(OwnWrites::kTrustedFor + std::chrono::seconds{1});
   EXPECT_TRUE(writes.unseen(kOwner, kService, 1).empty());
+}
+
+TEST(OwnWrites, OutlastsAWatchThatFroze) {
+  EXPECT_GT(OwnWrites::kTrustedFor, client::ClientOptions{}.idle_timeout);
 }
 
 TEST(OwnWrites, LetsGoOfWhatTheCacheHasShown) {
