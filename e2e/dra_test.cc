@@ -20,9 +20,9 @@ struct Device {
   Json taints = Json::array();
 };
 
-class Dra : public OperatorSuite {
+class Dra : public OwnNodesSuite {
  protected:
-  Dra() : OperatorSuite("dra") {}
+  Dra() : OwnNodesSuite("dra") {}
 
   static void SetUpTestSuite() {
     for (const char* name : {"gpu.nvidia.com", "mig.nvidia.com"}) {
@@ -43,10 +43,8 @@ class Dra : public OperatorSuite {
     OperatorSuite::SetUpTestSuite();
   }
   void TearDown() override {
-    OperatorSuite::TearDown();
-    namespace_.remove();
+    OwnNodesSuite::TearDown();
     for (const std::string& slice : slices_) cluster_.must({"delete", "resourceslice", slice, "--wait=false"});
-    cluster_.remove_nodes(ns());
   }
 
   /// A node of this test, and its devices as NVIDIA's driver describes them; `type` is gpu or mig. The product is this
@@ -88,11 +86,6 @@ class Dra : public OperatorSuite {
     spec["parallelism"] = {{"tensor", tensor}};
     if (!spec.contains("resources")) spec["resources"] = {{"cpu", 1}, {"memory", "16Gi"}};
     cluster_.apply(model(ns(), "m", spec));
-  }
-  [[nodiscard]] bool becomes(const std::string& type, const std::string& verdict) {
-    const bool became = eventually([&] { return condition(object(), type) == verdict; });
-    if (!became) std::cerr << type << " is no " << verdict << ": " << object().dump(1) << "\n";
-    return became;
   }
   [[nodiscard]] bool serves() { return becomes("Ready", "True/AllReplicasReady"); }
   /// NODE/DEVICE of every claim of the namespace, by the claim's name.

@@ -11,15 +11,9 @@ namespace {
 
 using namespace client::resources;
 
-/// Nodes of a product that only this test asks for.
-class GangTest : public OperatorSuite {
+class GangTest : public OwnNodesSuite {
  protected:
-  GangTest() : OperatorSuite("gang") {}
-  void TearDown() override {
-    OperatorSuite::TearDown();
-    namespace_.remove();
-    cluster_.remove_nodes(product());
-  }
+  GangTest() : OwnNodesSuite("gang") {}
   [[nodiscard]] std::string product() const { return ns(); }
   [[nodiscard]] Json group(std::int64_t replicas) const {
     return model(ns(), "m",

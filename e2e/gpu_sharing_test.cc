@@ -12,13 +12,12 @@ namespace {
 
 using namespace client::resources;
 
-class GpuSharing : public OperatorSuite {
+class GpuSharing : public OwnNodesSuite {
  protected:
-  GpuSharing() : OperatorSuite("sharing") {}
+  GpuSharing() : OwnNodesSuite("sharing") {}
   void TearDown() override {
-    OperatorSuite::TearDown();
-    namespace_.remove();
-    for (const char* suffix : {"", "-SHARED", "-cut"}) cluster_.remove_nodes(ns() + suffix);
+    OwnNodesSuite::TearDown();
+    for (const char* suffix : {"-SHARED", "-cut"}) cluster_.remove_nodes(ns() + suffix);
   }
   void deploy(Json accelerator) {
     accelerator["product"] = ns();

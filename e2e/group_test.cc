@@ -16,15 +16,9 @@ using namespace client::resources;
 const char* const kGroupIndex = "leaderworkerset.sigs.k8s.io/group-index";
 const char* const kWorkerIndex = "leaderworkerset.sigs.k8s.io/worker-index";
 
-/// Nodes of a product that only this test asks for.
-class GroupTest : public OperatorSuite {
+class GroupTest : public OwnNodesSuite {
  protected:
-  GroupTest() : OperatorSuite("group") {}
-  void TearDown() override {
-    OperatorSuite::TearDown();
-    namespace_.remove();
-    cluster_.remove_nodes(ns());
-  }
+  GroupTest() : OwnNodesSuite("group") {}
   [[nodiscard]] Json groups(std::int64_t nodes, std::int64_t replicas, const Json& more = Json::object()) const {
     Json spec = {{"nodes", nodes},
                  {"replicas", replicas},
@@ -33,14 +27,9 @@ class GroupTest : public OperatorSuite {
     spec.update(more);
     return model(ns(), "m", spec);
   }
-  [[nodiscard]] bool serves() {
-    const Json now = object();
-    return condition(now, "Ready") == "True/AllReplicasReady" &&
-           now["status"]["observedGeneration"] == now["metadata"]["generation"];
-  }
   void apply_and_serve(const Json& object_to_be) {
     cluster_.apply(object_to_be);
-    ASSERT_TRUE(eventually([&] { return serves(); })) << object().dump(1);
+    ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   }
   /// Those that are not on their way out.
   [[nodiscard]] std::vector<Json> pods() {
@@ -100,7 +89,7 @@ TEST_F(GroupTest, RollsOneGroupAtATimeOnAFullCluster) {
       placed[each["metadata"]["labels"].value(kGroupIndex, "")] += each["spec"].contains("nodeName") ? 1 : 0;
     const auto whole = std::ranges::count_if(placed, [](const auto& group) { return group.second == 2; });
     fewest_whole = std::min(fewest_whole, static_cast<std::size_t>(whole));
-    return serves() && workload()["status"].value("updatedReplicas", 0) == 3;
+    return is_ready() && workload()["status"].value("updatedReplicas", 0) == 3;
   })) << object().dump(1);
   EXPECT_LE(most, 6U);
   EXPECT_GE(fewest_whole, 2U);
@@ -146,7 +135,8 @@ TEST_F(GroupTest, OnePodThatIsLostRestartsItsGroupOnceAndNoOther) {
   EXPECT_TRUE(eventually([&] {
     watch_leader();
     const Json fresh = pod("1", "1");
-    return !fresh.is_null() && fresh["metadata"]["uid"] != worker["metadata"]["uid"] && leaders.size() == 2 && serves();
+    return !fresh.is_null() && fresh["metadata"]["uid"] != worker["metadata"]["uid"] && leaders.size() == 2 &&
+           is_ready();
   })) << object().dump(1);
   EXPECT_FALSE(eventually(
       [&] {
@@ -178,7 +168,7 @@ TEST_F(GroupTest, WhileOneGroupIsDownNoPodOfAnotherCanBeEvicted) {
   ASSERT_TRUE(eventually([&] { return !pod("0", "0").is_null() && !pod("0", "0")["spec"].contains("nodeName"); }));
   for (const char* index : {"0", "1"}) EXPECT_NE(evict(name_of(pod("1", index))).exit_code, 0) << index;
   for (const std::string& node : group) cluster_.must({"uncordon", node});
-  ASSERT_TRUE(eventually([&] { return serves(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   Output second;
   EXPECT_TRUE(eventually([&] {
     second = evict(name_of(pod("1", "0")));

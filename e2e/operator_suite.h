@@ -30,9 +30,34 @@ class OperatorSuite : public testing::Test {
     return cluster_.get(client::resources::kInferenceDeployment, ns(), name);
   }
 
+  /// Whether every replica of what the spec says now serves.
+  [[nodiscard]] bool is_ready(const std::string& name = "m") {
+    const Json now = object(name);
+    return condition(now, "Ready") == "True/AllReplicasReady" &&
+           now["status"]["observedGeneration"] == now["metadata"]["generation"];
+  }
+  /// Waits until a condition of `m` is `verdict`, as `condition` writes it.
+  [[nodiscard]] bool becomes(const std::string& type, const std::string& verdict) {
+    const bool became = eventually([&] { return condition(object(), type) == verdict; });
+    if (!became) std::cerr << type << " is no " << verdict << ": " << object().dump(1) << "\n";
+    return became;
+  }
+
   RealCluster& cluster_ = RealCluster::instance();
   Namespace namespace_;
   static inline std::unique_ptr<OperatorProcess> process_;
+};
+
+/// The same with nodes of a product that only this test asks for, called as its namespace (RealCluster::add_nodes).
+class OwnNodesSuite : public OperatorSuite {
+ protected:
+  using OperatorSuite::OperatorSuite;
+  /// Pods first: one whose node is gone stays for a minute.
+  void TearDown() override {
+    OperatorSuite::TearDown();
+    namespace_.remove();
+    cluster_.remove_nodes(ns());
+  }
 };
 
 }  // namespace inference::e2e

@@ -11,26 +11,12 @@ namespace {
 
 using namespace client::resources;
 
-class ReportedCases : public OperatorSuite {
- protected:
-  ReportedCases() : OperatorSuite("case") {}
-  [[nodiscard]] Json deployment() { return cluster_.get(kDeployment, ns(), "m"); }
-  [[nodiscard]] bool ready() {
-    const Json now = object();
-    return condition(now, "Ready") == "True/AllReplicasReady" &&
-           now["status"]["observedGeneration"] == now["metadata"]["generation"];
-  }
-};
-
 /// defilantech/LLMKube#192, ai-runway/airunway#400: the default rolling update needs a GPU more than the cluster has,
 /// and never ends.
-class RolloutOnAFullCluster : public ReportedCases {
+class RolloutOnAFullCluster : public OwnNodesSuite {
  protected:
-  void TearDown() override {
-    ReportedCases::TearDown();
-    namespace_.remove();
-    cluster_.remove_nodes(ns());
-  }
+  RolloutOnAFullCluster() : OwnNodesSuite("case") {}
+  [[nodiscard]] Json deployment() { return cluster_.get(kDeployment, ns(), "m"); }
   [[nodiscard]] Json one_gpu_each(std::int64_t replicas, std::int64_t max_model_len,
                                   const std::string& image = {}) const {
     Json spec = {{"parallelism", {{"tensor", 1}}},
@@ -51,7 +37,7 @@ class RolloutOnAFullCluster : public ReportedCases {
 TEST_F(RolloutOnAFullCluster, EndsWithOneReplicaOnOneGpuAndTellsOfTheOutage) {
   cluster_.add_nodes(ns(), 0, 1, 1);
   cluster_.apply(one_gpu_each(1, 8192));
-  ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   EXPECT_NE(object()["status"]["notices"].dump().find("OutageOnRollout"), std::string::npos);
   EXPECT_EQ(deployment()["spec"]["strategy"]["rollingUpdate"], (Json{{"maxSurge", 0}, {"maxUnavailable", 1}}));
   EXPECT_GE(deployment()["spec"]["progressDeadlineSeconds"], 600);
@@ -60,7 +46,7 @@ TEST_F(RolloutOnAFullCluster, EndsWithOneReplicaOnOneGpuAndTellsOfTheOutage) {
   std::size_t most = 0;
   EXPECT_TRUE(eventually([&] {
     most = std::max(most, living_pods());
-    return ready() && deployment().dump().find("16384") != std::string::npos;
+    return is_ready() && deployment().dump().find("16384") != std::string::npos;
   })) << object().dump(1);
   EXPECT_LE(most, 1U);
 }
@@ -68,14 +54,14 @@ TEST_F(RolloutOnAFullCluster, EndsWithOneReplicaOnOneGpuAndTellsOfTheOutage) {
 TEST_F(RolloutOnAFullCluster, TakesOneReplicaAtATime) {
   cluster_.add_nodes(ns(), 0, 3, 1);
   cluster_.apply(one_gpu_each(3, 8192));
-  ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   cluster_.apply(one_gpu_each(3, 16384));
   std::size_t most = 0;
   std::int64_t fewest = 3;
   EXPECT_TRUE(eventually([&] {
     most = std::max(most, living_pods());
     fewest = std::min(fewest, deployment()["status"].value("readyReplicas", std::int64_t{0}));
-    return ready() && deployment()["status"].value("updatedReplicas", 0) == 3;
+    return is_ready() && deployment()["status"].value("updatedReplicas", 0) == 3;
   })) << object().dump(1);
   EXPECT_LE(most, 3U);
   EXPECT_GE(fewest, 2);
@@ -84,7 +70,7 @@ TEST_F(RolloutOnAFullCluster, TakesOneReplicaAtATime) {
 TEST_F(RolloutOnAFullCluster, AnImageThatCanNotBePulledCostsOneReplicaAndIsNamed) {
   cluster_.add_nodes(ns(), 0, 3, 1);
   cluster_.apply(one_gpu_each(3, 8192));
-  ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   // The local cluster's fake kubelet reports ErrImagePull for this image, as a real one would.
   cluster_.apply(one_gpu_each(3, 8192, "registry.invalid/missing:1"));
   EXPECT_TRUE(eventually([&] { return condition(object(), "Stalled") == "True/ImagePullFailed"; })) << object().dump(1);
@@ -95,7 +81,7 @@ TEST_F(RolloutOnAFullCluster, AnImageThatCanNotBePulledCostsOneReplicaAndIsNamed
   EXPECT_EQ(condition(object(), "Available"), "True/MinimumReplicasAvailable");
   // Old-broken pods must not be in the way of the repair.
   cluster_.apply(one_gpu_each(3, 8192));
-  EXPECT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  EXPECT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
 }
 
 TEST_F(RolloutOnAFullCluster, NeitherSurgeNorUnavailableIsRefusedAtAdmission) {
@@ -108,8 +94,9 @@ TEST_F(RolloutOnAFullCluster, NeitherSurgeNorUnavailableIsRefusedAtAdmission) {
 
 /// Altinity/clickhouse-operator#487, argoproj-labs/argocd-operator#414, NVIDIA/gpu-operator#2795: copied tracking
 /// labels make Argo CD prune the children.
-class TrackingLabels : public ReportedCases {
+class TrackingLabels : public OperatorSuite {
  protected:
+  TrackingLabels() : OperatorSuite("case") {}
   [[nodiscard]] Json tracked(std::int64_t nodes) const {
     Json object = model(ns(), "m", {{"nodes", nodes}, {"parallelism", {{"tensor", 2}}}, {"replicas", 2}});
     object["metadata"]["labels"] = {
@@ -143,7 +130,7 @@ class TrackingLabels : public ReportedCases {
 TEST_F(TrackingLabels, ReachNoChildAndNoPod) {
   for (const std::int64_t nodes : {1, 2}) {
     cluster_.must({"apply", "-f", "-"}, tracked(nodes).dump());  // client-side: leaves last-applied-configuration too
-    ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+    ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
     auto all = children();
     EXPECT_GE(all.size(), 4U);
     for (Json& pod : cluster_.list(kPod, ns())) all.push_back(std::move(pod));
@@ -162,7 +149,7 @@ TEST_F(TrackingLabels, ReachNoChildAndNoPod) {
 TEST_F(TrackingLabels, ASyncedObjectStaysAsItWasAppliedAndASecondSyncChangesNothing) {
   const Json applied = tracked(1);
   cluster_.must({"apply", "-f", "-"}, applied.dump());
-  ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   EXPECT_EQ(object()["spec"], applied["spec"]);
   const Json generation = object()["metadata"]["generation"];
   cluster_.must({"apply", "-f", "-"}, applied.dump());
@@ -175,14 +162,14 @@ TEST_F(TrackingLabels, ASyncedObjectStaysAsItWasAppliedAndASecondSyncChangesNoth
 
 TEST_F(TrackingLabels, TakenOffOrPutOnWhileItServesTheyWriteToNoChild) {
   cluster_.apply(model(ns(), "m", {{"replicas", 2}}));
-  ASSERT_TRUE(eventually([&] { return ready(); })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready(); })) << object().dump(1);
   const auto before = versions();
   cluster_.must({"annotate", "inferencedeployment", "m", "-n", ns(), "argocd.argoproj.io/tracking-id=app-x:x/y:z"});
   cluster_.must({"label", "inferencedeployment", "m", "-n", ns(), "app.kubernetes.io/instance=app-x", "team=b"});
   cluster_.must({"annotate", "inferencedeployment", "m", "-n", ns(), "argocd.argoproj.io/tracking-id-"});
   // A change that must be seen comes after those that must not: once it is through, they have been looked at.
   cluster_.apply(model(ns(), "m", {{"replicas", 1}}));
-  ASSERT_TRUE(eventually([&] { return ready() && object()["status"]["replicas"] == 1; })) << object().dump(1);
+  ASSERT_TRUE(eventually([&] { return is_ready() && object()["status"]["replicas"] == 1; })) << object().dump(1);
   auto after = versions();
   for (const char* changed : {"Deployment/m", "PodDisruptionBudget/m"}) after.erase(changed);
   for (const auto& [child, version] : after) EXPECT_EQ(version, before.at(child));

@@ -26,11 +26,6 @@ Json ended(const std::string& container, const std::string& message) {
 class TopologyInThePod : public OperatorSuite {
  protected:
   TopologyInThePod() : OperatorSuite("topology") {}
-  [[nodiscard]] bool becomes(const std::string& type, const std::string& verdict) {
-    const bool became = eventually([&] { return condition(object(), type) == verdict; });
-    if (!became) std::cerr << type << " is no " << verdict << ": " << object().dump(1) << "\n";
-    return became;
-  }
   [[nodiscard]] std::string message() { return condition_message(object(), "TopologyVerified"); }
   void deploy(const char* check, std::int64_t tensor, std::int64_t nodes, std::int64_t replicas) {
     cluster_.apply(model(
