@@ -29,9 +29,10 @@ target_compile_options(inference_options INTERFACE -Wall -Wextra -Wconversion -W
 # -O2: half the time to compile, and what we do is bound by allocation and the network.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # GCC 12 sees overflows and unset members in std::string's own code once it is inlined (gcc bugs 105329, 105651, 105562); newer releases do not.
+  # GCC 12 sees overflows, overreads and unset members in std::string's own code once it is inlined (gcc bugs 105329, 105651, 105562); newer
+  # releases do not.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(inference_options INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
+    target_compile_options(inference_options INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -Wno-maybe-uninitialized)
   endif()
   target_compile_options(inference_options INTERFACE -ffunction-sections -fdata-sections)
   target_link_options(inference_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)

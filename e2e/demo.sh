@@ -31,7 +31,7 @@ demo() {
   if operator_runs; then say "an earlier demo was killed or kept: stopping its operator"; fi
   stop_operator
 
-  build release kubectl-inference inference-operator 9>&-
+  build_shipped 9>&-
   # Whatever happens from here on, what the demo started is stopped, unless it succeeds and is to be kept.
   trap 'demo_cleanup' EXIT
   trap 'exit 130' INT TERM HUP
