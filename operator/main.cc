@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -221,6 +222,8 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Most of the threads only wait for a watch: an arena for each would keep what its parser once needed.
+  mallopt(M_ARENA_MAX, 1);
   Flags flags;
   CLI::App app{"Keeps the production spec of every InferenceDeployment in a cluster.", "inference-operator"};
   declare(app, flags);

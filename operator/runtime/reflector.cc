@@ -14,7 +14,7 @@ using reflector::Step;
 
 // How often to look for a kind that is not served. One small request; people who install a CRD wait for this long at
 // most.
-constexpr Duration kPollMissingKind = std::chrono::seconds{5};
+constexpr Duration kPollMissingKind = std::chrono::seconds{30};
 
 // The server is asked to end each watch after 5 to 10 minutes, at random: a restarted API server's clients spread out
 // again (client-go's figures).
