@@ -101,10 +101,11 @@ int OperatorProcess::stop(int signal) {
 }
 
 void OperatorProcess::send(int signal) const {
-  kill(pid_, signal);
+  if (pid_ > 0) kill(pid_, signal);  // -1 would mean every process
 }
 
 int OperatorProcess::wait() {
+  if (pid_ <= 0) return 0;
   int status = 0;
   const bool ended = eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, std::chrono::seconds{20});
   if (!ended) {

@@ -11,6 +11,8 @@
 #include "operator/client/resource.h"
 #include "operator/runtime/store.h"
 #include "reconcilers/gates/board.h"
+#include "reconcilers/gates/pauses.h"
+#include "reconcilers/group_restarts.h"
 #include "reconcilers/own_writes.h"
 #include "render/render.h"
 
@@ -25,6 +27,7 @@ struct Caches {
   runtime::Lister pods;                                                // index kPodOwnerIndex
   std::optional<runtime::Lister> claims = std::nullopt;  // ResourceClaims, index kPodOwnerIndex; none: nobody asks
   std::shared_ptr<const gates::Board> gates = nullptr;   // null: no group waits behind gates
+  std::shared_ptr<gates::Pauses> pauses = nullptr;       // where those of groups that fail are told
 
   /// That of a kind of child_kinds().
   [[nodiscard]] const runtime::Lister& of(const client::Resource& child) const;
@@ -54,6 +57,7 @@ struct Observed {
   std::vector<Object> pods;
   std::vector<Object> claims = {};                     // of its pods
   std::optional<gates::Waiting> gated = std::nullopt;  // its group that waits longest behind our scheduling gates
+  std::optional<GroupRestarts> groups = std::nullopt;  // while there is a LeaderWorkerSet
 
   [[nodiscard]] const Json* status() const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json_members.h"
 #include "base/logging.h"
 #include "crd/conditions.h"
 #include "operator/client/error_class.h"
@@ -92,6 +93,25 @@ Duration until_lasted(const std::string& since, std::chrono::seconds limit, Wall
   return begin ? *begin + limit - now : Duration::max();
 }
 
+/// What those who release groups must know of those that fail.
+std::vector<gates::Pause> pauses_of(const GroupRestarts& restarts, const client::ObjectRef& set) {
+  std::vector<gates::Pause> pauses;
+  for (const FailingGroup& group : restarts.failing) {
+    if (group.restarts == 0) continue;
+    pauses.push_back({.group = {.ns = set.ns, .set = set.name, .index = group.index},
+                      .leader_uid = group.leader,
+                      .until = group.not_before(),
+                      .restarts = group.restarts});
+  }
+  return pauses;
+}
+
+/// How long until time alone changes what is to be told or done about groups that fail.
+Duration until_groups_change(const Observed& observed, WallTime now) {
+  const auto next = observed.groups ? next_change(*observed.groups, now) : std::nullopt;
+  return next ? Duration(*next - now) : Duration::max();
+}
+
 /// How long until a group has waited behind its gates for as long as a start may take; Duration::max() when none waits.
 Duration until_gated_too_long(const Observed& observed, const Plan& plan, WallTime now) {
   if (!observed.gated || !plan.rendered) return Duration::max();
@@ -150,6 +170,28 @@ void InferenceDeploymentReconciler::see(const runtime::Change& change) {
   own_writes_.see(client::resources::kInferenceDeployment, change);
 }
 
+void InferenceDeploymentReconciler::see_pod(const runtime::Change& change) {
+  const Json& pod = change.after != nullptr ? *change.after : *change.before;
+  for (const auto& owner : owner_of_pod(pod)) group_watch_.see(owner, pod);
+}
+
+void InferenceDeploymentReconciler::count_restarts(Observed& observed, const client::ObjectRef& ref) {
+  const auto set = std::ranges::find(observed.children, client::resources::kLeaderWorkerSet, &LiveChild::resource);
+  if (set == observed.children.end()) return forget_groups(ref);
+  const GroupShape shape{.wanted = set->object->value("/spec/replicas"_json_pointer, std::int64_t{1}),
+                         .size = set->object->value("/spec/leaderWorkerTemplate/size"_json_pointer, std::int64_t{1})};
+  const Json* status = observed.status();
+  const GroupRestarts told = status == nullptr ? GroupRestarts() : GroupRestarts::from_json(member(*status, "groups"));
+  observed.groups =
+      group_watch_.count(ref, runtime::uid_of(*observed.object), told, observed.pods, shape, clock_.wall_now());
+  if (caches_.pauses != nullptr) caches_.pauses->set(ref, pauses_of(*observed.groups, runtime::ref_of(*set->object)));
+}
+
+void InferenceDeploymentReconciler::forget_groups(const client::ObjectRef& ref) {
+  group_watch_.forget(ref);
+  if (caches_.pauses != nullptr) caches_.pauses->set(ref, {});
+}
+
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::reconcile(const runtime::Request& request,
                                                                                std::stop_token stop) {
   auto outcome = work(request, stop);
@@ -179,13 +221,15 @@ void InferenceDeploymentReconciler::be_patient(const Observed& observed, const c
 
 std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const runtime::Request& request,
                                                                           std::stop_token stop) {
-  const auto observed = gather(caches_, own_writes_, request.ref);
+  auto observed = gather(caches_, own_writes_, request.ref);
   if (!observed) {
+    forget_groups(request.ref);
     told_at_.with([&](auto& told_at) { told_at.erase(request.ref); });
     metrics_.forget_gpus(request.ref.ns, request.ref.name);
     return Result::await_change();
   }
 
+  count_restarts(*observed, request.ref);
   render::ClusterFacts facts;
   if (needs_cluster_facts(*observed)) {
     const auto queue = queue_of(*observed);
@@ -222,11 +266,13 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .workload = current_workload(*observed, plan, applied),
                       .pods = read_pods(observed->pods),
                       .gpus = gpus,
+                      .groups = observed->groups ? &*observed->groups : nullptr,
                       .gated = observed->gated ? std::optional(observed->gated->why) : std::nullopt,
                       .gated_too_long = until_too_long <= Duration::zero(),
                       .unheeded_group = until_lacking <= Duration::zero() ? unheeded->name : ""},
                      to_rfc3339(now));
-  const auto done = sooner_of(outcome(plan, applied), {until_too_long, until_lacking, gpus.until_leak});
+  const auto done = sooner_of(outcome(plan, applied), {until_too_long, until_lacking, gpus.until_leak,
+                                                       until_groups_change(*observed, now)});
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;

@@ -28,6 +28,8 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
 
   /// Each change of an InferenceDeployment, before its key is enqueued: from here on its spec waits.
   void see(const runtime::Change& change);
+  /// Each change of a pod.
+  void see_pod(const runtime::Change& change);
   /// Each change of a child.
   void see_child(const client::Resource& resource, const runtime::Change& change) { own_writes_.see(resource, change); }
 
@@ -38,6 +40,9 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
   /// One look at the object, and all that follows from it.
   [[nodiscard]] std::expected<runtime::Result, runtime::ReconcileError> work(const runtime::Request& request,
                                                                              std::stop_token stop);
+  /// How the groups fared since the last look, and who must hear of it.
+  void count_restarts(Observed& observed, const client::ObjectRef& ref);
+  void forget_groups(const client::ObjectRef& ref);
   [[nodiscard]] runtime::ReconcileError retry(const client::ObjectRef& ref, const client::ApiError& error,
                                               const std::string& doing);
   /// Takes refusals for a passing fault until they last.
@@ -58,6 +63,7 @@ class InferenceDeploymentReconciler final : public runtime::Reconciler {
   OwnWrites own_writes_;
   SpecChanges spec_changes_;
   MissingRights missing_rights_;
+  GroupWatch group_watch_;
   Guarded<std::map<client::ObjectRef, TimePoint>> told_at_;  // when each object's status was last written
   ClusterFactsSource facts_;
 };

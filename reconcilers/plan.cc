@@ -11,6 +11,7 @@ namespace inference::reconcilers {
 namespace {
 
 constexpr const char* kRenderedAnew = "rendered anew";
+const Json::json_pointer kMinCount("/spec/schedulingPolicy/gang/minCount");
 
 /// A field as the spec, else the profile says it.
 template <typename Section, typename T>
@@ -66,6 +67,20 @@ std::expected<render::Rendered, render::Refusal> render_observed(const Observed&
                          .recorded_gang = recorded_gang(observed),
                          .recorded_groups = recorded_groups(observed)},
                         templates);
+}
+
+/// A PodGroup that asks for one pod more than its group has is never complete, so the scheduler leaves the pods alone
+/// (decision 18). It does not look at pods that have a node.
+void hold_failing_groups(std::vector<Json>& objects, const Observed& observed) {
+  if (!observed.groups) return;
+  for (const FailingGroup& group : observed.groups->failing) {
+    const std::string name = runtime::ref_of(*observed.object).name + "-" + std::to_string(group.index);
+    for (Json& object : objects) {
+      if (group.held && object["kind"] == "PodGroup" && runtime::ref_of(object).name == name &&
+          object.contains(kMinCount))
+        object[kMinCount] = object[kMinCount].get<std::int64_t>() + 1;
+    }
+  }
 }
 
 const LiveChild* find_child(const Observed& observed, const client::Resource& resource, const client::ObjectRef& ref) {
@@ -145,6 +160,7 @@ Plan make_plan(const Observed& observed, const render::ClusterFacts& facts, cons
     plan.refusal = std::move(rendered.error());
     return plan;
   }
+  hold_failing_groups(rendered->objects, observed);
   for (const Json& object : rendered->objects) {
     const client::Resource* resource = client::find_resource(object.value("apiVersion", ""), object.value("kind", ""));
     if (resource == nullptr)

@@ -56,6 +56,25 @@ std::vector<LiveChild> carried_out(const Plan& plan) {
   return children;
 }
 
+TEST(Plan, KeepsTheNextPodsOfAGroupThatFailsFromBeingPlaced) {
+  const auto min_counts = [](const Plan& plan) {
+    std::map<std::string, Json> counts;
+    for (const Json& object : plan.rendered->objects) {
+      if (object["kind"] == "PodGroup")
+        counts[object["metadata"]["name"]] = object["spec"]["schedulingPolicy"]["gang"]["minCount"];
+    }
+    return counts;
+  };
+  Observed observed = observe(model(2));
+  EXPECT_EQ(min_counts(plan_for(observed)), (std::map<std::string, Json>{{"m-0", 2}, {"m-1", 2}}));
+  FailingGroup failing;
+  failing.index = 1;
+  observed.groups = GroupRestarts{.total = 2, .failing = {failing}};
+  EXPECT_EQ(min_counts(plan_for(observed)), (std::map<std::string, Json>{{"m-0", 2}, {"m-1", 2}}));
+  observed.groups->failing[0].held = true;
+  EXPECT_EQ(min_counts(plan_for(observed)), (std::map<std::string, Json>{{"m-0", 2}, {"m-1", 3}}));
+}
+
 TEST(Plan, WritesEverythingForANewObject) {
   const Plan plan = plan_for(observe(model(1)));
   ASSERT_TRUE(plan.rendered);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "crd/conditions.h"
+#include "reconcilers/failures.h"
 
 namespace inference::reconcilers {
 namespace {
@@ -24,11 +25,6 @@ struct Verdict {
 
 std::string of(std::int64_t part, std::int64_t whole, std::string_view what) {
   return std::to_string(part) + " of " + std::to_string(whole) + " " + std::string(what);
-}
-
-std::string where(const PodProblem& problem) {
-  return "pod " + problem.pod + (problem.container.empty() ? "" : ", container " + problem.container) + ": " +
-         problem.message;
 }
 
 std::string joined(const crd::FieldErrors& errors) {
@@ -118,12 +114,8 @@ std::optional<Verdict> stalled(const StatusInput& in) {
     }
     if (!message.empty()) return Verdict{Status::kTrue, reason, std::move(message)};
   }
-  static constexpr std::array kinds = {std::pair{PodProblem::Kind::kImage, "ImagePullFailed"},
-                                       std::pair{PodProblem::Kind::kConfig, "ContainerConfigInvalid"},
-                                       std::pair{PodProblem::Kind::kCrash, "CrashLoop"}};
-  for (const auto& [kind, reason] : kinds) {
-    if (const PodProblem* problem = in.pods.first(kind)) return Verdict{Status::kTrue, reason, where(*problem)};
-  }
+  if (auto failure = first_failure(in.workload, in.pods, in.groups))
+    return Verdict{Status::kTrue, std::move(failure->reason), std::move(failure->message)};
   if (auto by_gate = held(in.pods)) return by_gate;
   if (in.workload.create_failed) return Verdict{Status::kTrue, "FailedCreate", *in.workload.create_failed};
   if (in.workload.deadline_exceeded)
@@ -177,7 +169,8 @@ Verdict scheduled(const StatusInput& in) {
     return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang", without_a_node(in) + *in.gated};
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
-    return {Status::kFalse, "WaitingForGang", without_a_node(in) + where(*problem)};
+    const auto pause = in.groups == nullptr ? std::nullopt : pausing_group(in.workload, *in.groups);
+    return {Status::kFalse, "WaitingForGang", without_a_node(in) + pause.value_or(where(*problem))};
   }
   if (in.pods.first(PodProblem::Kind::kWaitingForQuota) != nullptr) {
     const std::string queue = in.rendered != nullptr ? in.rendered->resolved.value("queue", "") : "";
@@ -306,6 +299,7 @@ Json compute_status(const StatusInput& in, std::string_view now) {
   if (in.workload.exists)
     status["workload"] = {
         {"apiVersion", in.workload.api_version}, {"kind", in.workload.kind}, {"name", in.workload.name}};
+  if (in.groups != nullptr) status["groups"] = in.groups->to_json();
   if (in.rendered != nullptr) {
     status["selector"] = in.rendered->selector;
     status["desiredReplicas"] = in.rendered->replicas;

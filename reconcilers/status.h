@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "reconcilers/gpus.h"
+#include "reconcilers/group_restarts.h"
 #include "reconcilers/workload.h"
 #include "render/render.h"
 
@@ -39,6 +40,7 @@ struct StatusInput {
   Workload workload = {};
   Pods pods = {};
   Gpus gpus = {};
+  const GroupRestarts* groups = nullptr;            // of a LeaderWorkerSet
   std::optional<std::string> gated = std::nullopt;  // why a group of it waits behind our scheduling gates
   bool gated_too_long = false;                      // for longer than the startup's time
   std::string unheeded_group = {};                  // a PodGroup that the scheduler does not know (find_unheeded_group)

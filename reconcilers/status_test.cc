@@ -166,12 +166,14 @@ const std::vector<Phase>& phases() {
         {"Progressing", "False/ImagePullFailed"},
         {"Stalled", "True/ImagePullFailed"},
         {"Reconciling", "absent"}}},
-      {"a crash loop",
+      {"an engine that ends",
        [](StatusInput& in) {
          in.workload = serving(0);
-         in.pods = {6, 6, {{Kind::kCrash, "m-1", "engine", "exit code 1"}}};
+         in.pods = {6, 6, {{Kind::kCrash, "m-1", "engine", "exit code 1", "ContextTooLong"}}};
        },
-       {{"Ready", "False/CrashLoop"}, {"Stalled", "True/CrashLoop"}}},
+       {{"Ready", "False/ContextTooLong"},
+        {"Stalled", "True/ContextTooLong"},
+        {"Progressing", "False/ContextTooLong"}}},
       {"the deadline has passed",
        [](StatusInput& in) {
          in.workload = serving(5);
@@ -288,6 +290,30 @@ TEST(Transitions, WarnOnceOfAGroupThatWaitsTooLong) {
   EXPECT_TRUE(told[0].warning);
   EXPECT_EQ(told[0].message, "1 of 6 pods have no node for 8 GPUs; why");
   EXPECT_TRUE(transitions(&too_long, too_long).empty());
+}
+
+TEST(Status, TellsHowGroupsFareAndHowLongOnePauses) {
+  FailingGroup group;
+  group.index = 1;
+  group.leader = "uid";
+  group.restarts = 3;
+  group.since = kThen;
+  group.reason = "OutOfGPUMemory";
+  group.message = "pod m-1: exit code 1";
+  group.held = true;
+  const GroupRestarts groups{.total = 7, .failing = {group}};
+  StatusInput in{.generation = 1, .rendered = &kRendered, .workload = serving(5)};
+  in.pods = {12, 10, {{PodProblem::Kind::kWaitingForGang, "m-1", "", "waits"}}};
+  in.groups = &groups;
+  const Json status = compute_status(in, kThen);
+  EXPECT_EQ(status["groups"]["restarts"], 7);
+  EXPECT_EQ(status["groups"]["failing"][0]["restarts"], 3);
+  EXPECT_EQ(verdict(status, "Ready"), "False/GroupRestarting");
+  EXPECT_EQ(
+      condition(status, "Scheduled")["message"],
+      "2 of 12 pods have no node for 16 GPUs; group m-1 was made anew 3 times and pauses until 2026-11-30T12:00:20Z");
+  in.groups = nullptr;
+  EXPECT_FALSE(compute_status(in, kThen).contains("groups"));
 }
 
 TEST(SaysSomethingNew, TellsCountsAndMessagesFromTurns) {

@@ -20,7 +20,8 @@ using namespace client::resources;
 
 /// The keeper of scheduling gates, and who wakes it. Tells `owners` of what it found.
 void add_gate_keeper(runtime::Manager& manager, const runtime::Surroundings& surroundings,
-                     std::shared_ptr<gates::Board> board, runtime::WorkQueue& owners) {
+                     std::shared_ptr<gates::Board> board, const std::shared_ptr<gates::Pauses>& pauses,
+                     runtime::WorkQueue& owners) {
   const std::string label = render::kGangLabel;
   runtime::Informer& gated = manager.watch(kPod, {.label_selector = label + "=" + render::kGangLabelGates,
                                                   .called = "gated",
@@ -33,7 +34,7 @@ void add_gate_keeper(runtime::Manager& manager, const runtime::Surroundings& sur
                                      .called = "all others",
                                      .mask = client::FieldMask::only(gates::fields_of_occupants())});
   auto keeper = std::make_unique<gates::GateKeeper>(
-      gates::GateKeeper::Sources{gated.lister(), nodes, others}, std::move(board),
+      gates::GateKeeper::Sources{gated.lister(), nodes, others}, std::move(board), pauses,
       [&owners](const client::ObjectRef& owner) { owners.add(owner); }, surroundings.api, surroundings.recorder,
       surroundings.clock);
   runtime::WorkQueue& queue = manager.add_controller({.name = "gang-gates", .workers = 1}, std::move(keeper)).queue();
@@ -41,6 +42,7 @@ void add_gate_keeper(runtime::Manager& manager, const runtime::Surroundings& sur
   const auto look = [&queue](const runtime::Change&) {
     queue.add_after(gates::kAllGroups, std::chrono::milliseconds{100});
   };
+  pauses->listen([&queue] { queue.add(gates::kAllGroups); });
   gated.on_change(look);
   nodes.on_change(look);
   others.on_change([look](const runtime::Change& change) {
@@ -64,12 +66,14 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   our_claims.mask = client::FieldMask::only(fields_of_claims());
   runtime::Informer& claims = manager.watch(kResourceClaim, our_claims, {index_pods()});
   const auto board = std::make_shared<gates::Board>();
+  const auto pauses = std::make_shared<gates::Pauses>();
   Caches caches{.deployments = deployments.lister(),
                 .profiles = profiles.lister(),
                 .children = {},
                 .pods = pods.lister(),
                 .claims = claims.lister(),
-                .gates = board};
+                .gates = board,
+                .pauses = pauses};
   std::vector<std::pair<client::Resource, runtime::Informer*>> children;
   for (const auto& kind : child_kinds()) {
     runtime::Informer& informer = manager.watch(kind, ours, {runtime::index_by_owner_uid()});
@@ -85,10 +89,11 @@ void add_inference_deployments(runtime::Manager& manager, const runtime::Surroun
   for (const auto& [kind, child] : children) {
     child->on_change([&seen = *reconciler, kind](const runtime::Change& change) { seen.see_child(kind, change); });
   }
+  pods.on_change([&seen = *reconciler](const runtime::Change& change) { seen.see_pod(change); });
   runtime::WorkQueue& queue =
       manager.add_controller({.name = "inferencedeployment", .workers = workers}, std::move(reconciler)).queue();
 
-  add_gate_keeper(manager, surroundings, board, queue);
+  add_gate_keeper(manager, surroundings, board, pauses, queue);
 
   // Our own status writes come back as changes without a new generation: nothing to do.
   deployments.on_change(runtime::enqueue_object(queue, runtime::spec_or_metadata_changed));

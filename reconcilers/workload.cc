@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "base/json_members.h"
+#include "base/parse_integer.h"
+#include "diagnose/container_end.h"
 #include "operator/runtime/object_meta.h"
 #include "render/labels.h"
 #include "topology/pod_report.h"
@@ -60,7 +62,21 @@ bool contains(std::initializer_list<std::string_view> set, std::string_view valu
   return std::ranges::find(set, value) != set.end();
 }
 
-void read_container(const std::string& pod, const Json& status, std::vector<PodProblem>& problems) {
+/// An engine that ends after it has served is started again and loads: that is no standstill until it comes again and
+/// again.
+void read_end(const std::string& pod, const std::string& container, const diagnose::ContainerEnd& end,
+              std::vector<PodProblem>& problems) {
+  const bool engine = container == diagnose::kEngineContainer;
+  if (!end.backing_off && (!engine || end.served)) return;
+  const diagnose::EngineFailure failure = diagnose::read_last_words(end.words);
+  problems.push_back({.kind = PodProblem::Kind::kCrash,
+                      .pod = pod,
+                      .container = container,
+                      .message = diagnose::describe(end, failure),
+                      .reason = engine ? failure.reason : "CrashLoop"});
+}
+
+void read_container(const Json& object, const std::string& pod, const Json& status, std::vector<PodProblem>& problems) {
   const Json& waiting = at(at(status, "state"), "waiting");
   const std::string reason = text_at(waiting, "reason");
   const std::string container = text_at(status, "name");
@@ -70,11 +86,8 @@ void read_container(const std::string& pod, const Json& status, std::vector<PodP
     problems.push_back({PodProblem::Kind::kImage, pod, container, reason + ": " + text_at(waiting, "message")});
   } else if (contains({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}, reason)) {
     problems.push_back({PodProblem::Kind::kConfig, pod, container, reason + ": " + text_at(waiting, "message")});
-  } else if (reason == "CrashLoopBackOff") {
-    const Json& last = at(at(status, "lastState"), "terminated");
-    std::string why = "exit code " + std::to_string(count(last, "exitCode"));
-    if (const std::string reported = text_at(last, "message"); !reported.empty()) why += ": " + reported;
-    problems.push_back({PodProblem::Kind::kCrash, pod, container, std::move(why)});
+  } else if (const auto end = diagnose::read_container_end(object, status)) {
+    read_end(pod, container, *end, problems);
   }
 }
 
@@ -129,13 +142,29 @@ Workload read_workload(const Json* object) {
   return workload;
 }
 
+std::string where(const PodProblem& problem) {
+  return "pod " + problem.pod + (problem.container.empty() ? "" : ", container " + problem.container) + ": " +
+         problem.message;
+}
+
 const PodProblem* Pods::first(PodProblem::Kind kind) const {
   const auto found = std::ranges::find(problems, kind, &PodProblem::kind);
   return found == problems.end() ? nullptr : &*found;
 }
 
+std::string revision_of(const Json& pod) {
+  const Json& labels = at(at(pod, "metadata"), "labels");
+  const std::string group = text_at(labels, "leaderworkerset.sigs.k8s.io/template-revision-hash");
+  return group.empty() ? text_at(labels, "pod-template-hash") : group;
+}
+
+std::optional<std::int64_t> group_index(const Json& pod) {
+  return parse_integer<std::int64_t>(text_at(at(at(pod, "metadata"), "labels"), render::kLwsGroupIndexLabel));
+}
+
 std::vector<std::string> fields_of_pods() {
   return {"metadata.labels",
+          "metadata.creationTimestamp",
           "metadata.deletionTimestamp",
           "spec.nodeName",
           "spec.schedulingGroup",
@@ -152,6 +181,7 @@ std::vector<std::string> fields_of_pods() {
 
 Pods read_pods(const std::vector<Object>& pods) {
   Pods result;
+  std::pair<std::int64_t, std::string> newest;  // a rollout takes groups from the last to the first, and makes new pods
   for (const Object& pod : pods) {
     const Json& metadata = at(*pod, "metadata");
     const Json& spec = at(*pod, "spec");
@@ -159,14 +189,22 @@ Pods read_pods(const std::vector<Object>& pods) {
     if (metadata.contains("deletionTimestamp") || contains({"Succeeded", "Failed"}, text_at(status, "phase"))) continue;
     ++result.total;
     const std::string name = text_at(metadata, "name");
+    const std::string revision = revision_of(*pod);
+    if (std::pair age(group_index(*pod).value_or(0), text_at(metadata, "creationTimestamp")); age >= newest) {
+      newest = std::move(age);
+      result.newest = revision;
+    }
+    const std::size_t known = result.problems.size();
     if (!text_at(spec, "nodeName").empty()) {
       ++result.placed;
     } else {
       read_scheduling(name, *pod, result.problems);
     }
     for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
-      for (const Json& container : status.value(list, Json::array())) read_container(name, container, result.problems);
+      for (const Json& container : status.value(list, Json::array()))
+        read_container(*pod, name, container, result.problems);
     }
+    for (std::size_t i = known; i < result.problems.size(); ++i) result.problems[i].revision = revision;
     if (const auto report = topology::read_pod_report(*pod)) {
       PodTopology& links = result.topology.emplace_back();
       links.pod = name;

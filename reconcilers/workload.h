@@ -44,13 +44,18 @@ struct PodProblem {
     kWaitingForQuota,  // held by Kueue
     kImage,            // the image can't be pulled
     kConfig,           // the kubelet can't create the container (a missing Secret or ConfigMap key …)
-    kCrash,            // the container ends again and again
+    kCrash,            // the engine has ended before it ever served, or a container ends again and again
   };
   Kind kind;
   std::string pod;
   std::string container;  // empty for scheduling
   std::string message;
+  std::string reason = {};    // of kCrash: of a condition
+  std::string revision = {};  // of the pod's template
 };
+
+/// "pod m-0, container engine: MESSAGE".
+[[nodiscard]] std::string where(const PodProblem& problem);
 
 /// How a pod's GPUs are linked, by its own report.
 struct PodTopology {
@@ -65,9 +70,15 @@ struct Pods {
   std::int64_t placed = 0;                 // of those, bound to a node
   std::vector<PodProblem> problems;        // by pod name
   std::vector<PodTopology> topology = {};  // of the pods that are checked, by pod name
+  std::string newest = {};                 // the newest of their revisions; empty when not known
 
   [[nodiscard]] const PodProblem* first(PodProblem::Kind kind) const;
 };
+
+/// The revision of the template that a pod was made from, by its controller's label; empty when it has none.
+[[nodiscard]] std::string revision_of(const Json& pod);
+/// Which group of a LeaderWorkerSet a pod is of; nothing when it is of none.
+[[nodiscard]] std::optional<std::int64_t> group_index(const Json& pod);
 
 /// What `read_pods` and `owner_of_pod` read of a pod, for a FieldMask: the rest need not be cached.
 [[nodiscard]] std::vector<std::string> fields_of_pods();

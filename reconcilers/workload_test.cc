@@ -72,7 +72,11 @@ TEST(ReadPods, NamesWhatKeepsEachPodFromServing) {
   EXPECT_EQ(pods.first(PodProblem::Kind::kWaitingForGang)->pod, "silent");
   EXPECT_EQ(std::ranges::count(pods.problems, PodProblem::Kind::kWaitingForGang, &PodProblem::kind), 2);
   EXPECT_EQ(pods.first(PodProblem::Kind::kImage)->message, "ImagePullBackOff: not found");
-  EXPECT_EQ(pods.first(PodProblem::Kind::kCrash)->message, "exit code 1: CUDA out of memory");
+  EXPECT_EQ(pods.first(PodProblem::Kind::kCrash)->reason, "OutOfGPUMemory");
+  EXPECT_EQ(
+      pods.first(PodProblem::Kind::kCrash)->message,
+      "exit code 1: the GPU's memory does not suffice: take more GPUs (spec.parallelism.tensor) or a smaller model, "
+      "or lower spec.serving.maxModelLen and maxNumSeqs; it said: CUDA out of memory");
   EXPECT_EQ(pods.first(PodProblem::Kind::kConfig), nullptr);
 }
 
@@ -82,6 +86,49 @@ TEST(ReadPods, KnowsAPodThatKueueHolds) {
           "status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}})")});
   ASSERT_EQ(pods.problems.size(), 1U);
   EXPECT_EQ(pods.problems[0].kind, PodProblem::Kind::kWaitingForQuota);
+}
+
+TEST(ReadPods, AnEngineThatEndsIsAProblemUntilItServesButOneThatHasServedMayEndOnce) {
+  const auto problems = [](const char* since, const char* container) {
+    return read_pods(
+               {pod((std::string(R"({"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}, "status": {"conditions": [
+      {"type": "Ready", "status": "False", "lastTransitionTime": ")") +
+                     since + R"("}], "containerStatuses": [)" + container + "]}}")
+                        .c_str())})
+        .problems.size();
+  };
+  constexpr auto kEnded =
+      R"({"name": "engine", "state": {"terminated": {"exitCode": 1, "startedAt": "2026-11-30T12:00:00Z"}}})";
+  constexpr auto kAgain =
+      R"({"name": "engine", "state": {"running": {}}, "lastState": {"terminated": {"exitCode": 1, "startedAt": "2026-11-30T12:00:00Z"}}})";
+  constexpr auto kSidecar =
+      R"({"name": "proxy", "state": {"terminated": {"exitCode": 1, "startedAt": "2026-11-30T12:00:00Z"}}})";
+  constexpr auto kLoop =
+      R"({"name": "proxy", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}})";
+  EXPECT_EQ(problems("2026-11-30T11:59:59Z", kEnded), 1U);
+  EXPECT_EQ(problems("2026-11-30T11:59:59Z", kAgain), 1U);
+  EXPECT_EQ(problems("2026-11-30T12:10:00Z", kEnded), 0U);
+  EXPECT_EQ(problems("2026-11-30T11:59:59Z", kSidecar), 0U);
+  EXPECT_EQ(problems("2026-11-30T11:59:59Z", kLoop), 1U);
+}
+
+TEST(ReadPods, TheNewestRevisionIsThatOfTheLastGroupElseOfTheYoungestPod) {
+  EXPECT_EQ(
+      read_pods(
+          {
+              pod(R"({"metadata": {"name": "a", "creationTimestamp": "2026-11-30T12:00:01Z", "labels": {"pod-template-hash": "new"}}})"),
+              pod(R"({"metadata": {"name": "b", "creationTimestamp": "2026-11-30T12:00:00Z", "labels": {"pod-template-hash": "old"}}})"),
+          })
+          .newest,
+      "new");
+  EXPECT_EQ(read_pods({
+                          pod(R"({"metadata": {"name": "m-0", "creationTimestamp": "2026-11-30T12:00:01Z", "labels": {
+                            "leaderworkerset.sigs.k8s.io/group-index": "0", "leaderworkerset.sigs.k8s.io/template-revision-hash": "old"}}})"),
+                          pod(R"({"metadata": {"name": "m-1", "creationTimestamp": "2026-11-30T12:00:00Z", "labels": {
+                            "leaderworkerset.sigs.k8s.io/group-index": "1", "leaderworkerset.sigs.k8s.io/template-revision-hash": "new"}}})"),
+                      })
+                .newest,
+            "new");
 }
 
 TEST(ReadPods, JudgesTheReportOfEachPodThatIsChecked) {

@@ -36,6 +36,9 @@ webhook: {host: 127.0.0.1, port: %d, certDir: %s}
 //go:embed image-error-stage.yaml
 var imageErrorStage string
 
+//go:embed engine-end-stages.yaml
+var engineEndStages string
+
 // clients are the users of the control plane: RBAC has roles for the first two, the others are no part of Kubernetes.
 var clients = []struct{ name, user, group string }{
 	{"controller-manager", "system:kube-controller-manager", ""},
@@ -64,7 +67,7 @@ func (c *cluster) writeConfiguration() error {
 	return errors.Join(
 		os.WriteFile(c.path("conf", "kueue.yaml"), []byte(kueue), 0o600),
 		os.WriteFile(c.path("conf", "audit-policy.yaml"), []byte(auditPolicy), 0o600),
-		os.WriteFile(c.path("conf", "kwok-stages.yaml"), append(stages, "---\n"+imageErrorStage...), 0o600),
+		os.WriteFile(c.path("conf", "kwok-stages.yaml"), append(stages, "---\n"+imageErrorStage+"---\n"+engineEndStages...), 0o600),
 		os.WriteFile(c.path("conf", "lws.yaml"), []byte(lws), 0o600),
 		os.WriteFile(c.auditLog(), nil, 0o600), // there before the first write, for who follows it
 	)

@@ -83,6 +83,12 @@ class Decider {
     return members;
   }
 
+  static const Member* leader_of(const Group& group) {
+    const auto leader =
+        std::ranges::find(group.members, group.name.leader(), [](const Member& member) { return member.ref.name; });
+    return leader == group.members.end() ? nullptr : &*leader;
+  }
+
   void reserve(const Group& group) {
     std::vector<const Member*> coming = in_state(group, State::kReleased);
     std::erase_if(coming, [this](const Member* member) { return is_given_up(*member); });
@@ -99,9 +105,8 @@ class Decider {
         look_again_at(memory_.refused_since(*member, now_) + kRefusalPatience);
       }
     }
-    const auto leader =
-        std::ranges::find(group.members, group.name.leader(), [](const Member& member) { return member.ref.name; });
-    if (!split || leader == group.members.end() || memory_.was_deleted(group.name, leader->uid)) return;
+    const Member* leader = leader_of(group);
+    if (!split || leader == nullptr || memory_.was_deleted(group.name, leader->uid)) return;
     decision_.recoveries.push_back(
         {.group = group.name, .leader = leader->ref, .leader_uid = leader->uid, .owner = group.owner});
   }
@@ -134,6 +139,7 @@ class Decider {
       return wait(group, name + " pauses, since other pods took its nodes while it was placed: " +
                              counted(memory_.splits(group.name), "time") + " in a row");
     }
+    if (pauses_after_failures(group, name)) return;
     const std::vector<const Member*> members = in_state(group, State::kHeld);
     const Placement placement = place(members, Room::kUnkept);
     if (placement.unplaced.empty()) {
@@ -150,6 +156,21 @@ class Decider {
           "; even without other pods the nodes have room for " + std::to_string(empty.placed.size()) + " of them only";
     }
     wait(group, std::move(why));
+  }
+
+  bool pauses_after_failures(const Group& group, const std::string& name) {
+    const Memory::Failed* failed = memory_.failed(group.name);
+    const Member* leader = leader_of(group);
+    if (failed == nullptr || leader == nullptr) return false;
+    if (leader->uid != failed->pause.leader_uid) {
+      wait(group, name + " has failed once more, and pauses for a while");
+      return true;
+    }
+    if (failed->until <= now_) return false;
+    look_again_at(failed->until);
+    wait(group, name + " was made anew " + counted(failed->pause.restarts, "time") +
+                    " and has not served long enough since: it pauses until " + to_rfc3339(failed->pause.until));
+    return true;
   }
 
   /// Also nodes that are full now: when they become free it is this group's turn.

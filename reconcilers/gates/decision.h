@@ -50,7 +50,7 @@ inline constexpr std::chrono::seconds kRefusalPatience{30};
 ///    pausing after a split, of which pods of before may still be there.
 /// 3. The others in turn: each is released whole, when all its pods have room, or not at all. One that has to wait
 ///    keeps every node that it could use from those behind it, so that small groups cannot overtake it for ever; unless
-///    even the empty nodes would not hold it, or it is pausing after a split.
+///    even the empty nodes would not hold it, or it is pausing after a split or after failures.
 /// 4. A group of which one pod is bound and another refused for kRefusalPatience is split: it is made anew.
 [[nodiscard]] Decision decide(std::vector<Node> nodes, const std::vector<Group>& groups, const Memory& memory,
                               TimePoint now);

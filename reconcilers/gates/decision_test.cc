@@ -102,6 +102,56 @@ TEST(Gates, CountPodsOfAllNamespaces) {
   EXPECT_TRUE(world.decide().releases.empty());
 }
 
+TEST(Gates, HoldAGroupThatFailsAgainAndAgainUntilItsPauseIsOver) {
+  World world = cluster(2);
+  world.add_group("m", 0, {8, 8});
+  const WallTime wall = *parse_rfc3339("2026-11-30T12:00:00Z");
+  const GroupName name{"llm", "m", 0};
+  Memory memory;
+  const auto pause = [&](const std::string& leader, std::chrono::seconds ahead) {
+    memory.pause({{name, {name, leader, wall + ahead, 3}}}, kNow, wall);
+    return world.decide(memory);
+  };
+  Decision decision = pause("uid-m-0", std::chrono::seconds{20});
+  EXPECT_TRUE(decision.releases.empty());
+  EXPECT_EQ(decision.look_again, kNow + std::chrono::seconds{20});
+  ASSERT_EQ(decision.waiting.size(), 1U);
+  EXPECT_EQ(
+      decision.waiting[0].why,
+      "group m-0 was made anew 3 times and has not served long enough since: it pauses until 2026-11-30T12:00:20Z");
+  decision = pause("uid-of-the-one-before", std::chrono::seconds{-20});
+  EXPECT_TRUE(decision.releases.empty()) << "its newest failure is not counted yet";
+  EXPECT_EQ(decision.look_again, std::nullopt);
+  EXPECT_EQ(released(pause("uid-m-0", std::chrono::seconds{0})), (Names{"m-0", "m-0-1"}));
+}
+
+TEST(Gates, APauseKeepsNoNodesFromOthers) {
+  World world = cluster(2);
+  world.add_group("a", 0, {8, 8}, "2026-11-30T09:00:00Z");
+  world.add_group("b", 0, {8, 8});
+  const WallTime wall = *parse_rfc3339("2026-11-30T12:00:00Z");
+  const GroupName name{"llm", "a", 0};
+  Memory memory;
+  memory.pause({{name, {name, "uid-a-0", wall + std::chrono::seconds{20}, 3}}}, kNow, wall);
+  EXPECT_EQ(released(world.decide(memory)), (Names{"b-0", "b-0-1"}));
+}
+
+TEST(Pauses, WakeThoseWhoReleaseOnlyWhenSomethingHasChanged) {
+  Pauses pauses;
+  int woken = 0;
+  pauses.listen([&woken] { ++woken; });
+  const Pause pause{.group = {"llm", "m", 0}, .leader_uid = "u", .until = WallTime{}, .restarts = 2};
+  pauses.set({"llm", "m"}, {});
+  EXPECT_EQ(woken, 0);
+  pauses.set({"llm", "m"}, {pause});
+  pauses.set({"llm", "m"}, {pause});
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(pauses.all().at(pause.group), pause);
+  pauses.set({"llm", "m"}, {});
+  EXPECT_EQ(woken, 2);
+  EXPECT_TRUE(pauses.all().empty());
+}
+
 TEST(Gates, KeepTheRoomOfPodsThatAreReleasedAndNotYetBound) {
   World world = cluster(3);
   world.add_group("a", 0, {8, 8});

@@ -30,11 +30,12 @@ bool changes_room(const runtime::Change& change) {
   return room(change.before) != room(change.after);
 }
 
-GateKeeper::GateKeeper(Sources sources, std::shared_ptr<Board> board,
+GateKeeper::GateKeeper(Sources sources, std::shared_ptr<Board> board, std::shared_ptr<const Pauses> pauses,
                        std::function<void(const client::ObjectRef&)> tell, client::ApiClient& api,
                        runtime::Recorder& recorder, Clock& clock)
     : sources_(std::move(sources)),
       board_(std::move(board)),
+      pauses_(std::move(pauses)),
       tell_(std::move(tell)),
       api_(api),
       recorder_(recorder),
@@ -44,6 +45,7 @@ std::expected<Result, ReconcileError> GateKeeper::reconcile(const runtime::Reque
   const std::vector<Object> gated = sources_.gated.list();
   std::vector<Group> groups = read_groups(gated);
   memory_.update(groups, clock_.now());
+  memory_.pause(pauses_->all(), clock_.now(), clock_.wall_now());
   const bool settled = std::ranges::all_of(
       groups, [](const Group& group) { return group.count(Member::State::kBound) == std::ssize(group.members); });
   if (settled) {

@@ -26,8 +26,9 @@ class GateKeeper final : public runtime::Reconciler {
     runtime::Informer& others;  // all other pods; started likewise
   };
   /// `tell` is called with each owner of whom the board says something new. All references outlive the keeper.
-  GateKeeper(Sources sources, std::shared_ptr<Board> board, std::function<void(const client::ObjectRef&)> tell,
-             client::ApiClient& api, runtime::Recorder& recorder, Clock& clock);
+  GateKeeper(Sources sources, std::shared_ptr<Board> board, std::shared_ptr<const Pauses> pauses,
+             std::function<void(const client::ObjectRef&)> tell, client::ApiClient& api, runtime::Recorder& recorder,
+             Clock& clock);
 
   [[nodiscard]] std::expected<runtime::Result, runtime::ReconcileError> reconcile(const runtime::Request& request,
                                                                                   std::stop_token stop) override;
@@ -45,6 +46,7 @@ class GateKeeper final : public runtime::Reconciler {
 
   const Sources sources_;
   const std::shared_ptr<Board> board_;
+  const std::shared_ptr<const Pauses> pauses_;
   const std::function<void(const client::ObjectRef&)> tell_;
   client::ApiClient& api_;
   runtime::Recorder& recorder_;

@@ -26,7 +26,7 @@ class GateKeeperTest : public testing::Test {
     config.server = server_.url();
     api_ = std::move(client::ApiClient::make(config, clock_).value());
     keeper_ = std::make_unique<GateKeeper>(
-        GateKeeper::Sources{gated_.lister(), nodes_, others_}, board_,
+        GateKeeper::Sources{gated_.lister(), nodes_, others_}, board_, std::make_shared<Pauses>(),
         [this](const client::ObjectRef& owner) { told_.push_back(owner); }, *api_, recorder_, clock_);
   }
 

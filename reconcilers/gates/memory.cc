@@ -39,6 +39,16 @@ void Memory::update(std::vector<Group>& groups, TimePoint now) {
   splits_ = std::move(splits);
 }
 
+void Memory::pause(const std::map<GroupName, Pause>& pauses, TimePoint now, WallTime wall_now) {
+  failed_.clear();
+  for (const auto& [name, pause] : pauses) failed_.emplace(name, Failed{pause, now + (pause.until - wall_now)});
+}
+
+const Memory::Failed* Memory::failed(const GroupName& name) const {
+  const auto found = failed_.find(name);
+  return found == failed_.end() ? nullptr : &found->second;
+}
+
 TimePoint Memory::refused_since(const Member& member, TimePoint now) const {
   const auto found = refused_since_.find(member.uid);
   return found == refused_since_.end() ? now : found->second;

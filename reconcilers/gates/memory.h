@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "reconcilers/gates/group.h"
+#include "reconcilers/gates/pauses.h"
 
 namespace inference::reconcilers::gates {
 
@@ -22,6 +23,9 @@ class Memory {
   /// Makes the groups show what was released, notes since when pods are refused, and forgets what is over.
   void update(std::vector<Group>& groups, TimePoint now);
 
+  /// The groups that pause after failures, of which others keep count. `now` and `wall_now` are the same moment.
+  void pause(const std::map<GroupName, Pause>& pauses, TimePoint now, WallTime wall_now);
+
   /// Since when the scheduler has refused this pod; `now` when it has not.
   [[nodiscard]] TimePoint refused_since(const Member& member, TimePoint now) const;
   /// Before which the group is not to be released again, because it has been split so often.
@@ -30,6 +34,13 @@ class Memory {
   [[nodiscard]] bool was_deleted(const GroupName& name, const std::string& leader_uid) const;
   /// How often it has been split in a row.
   [[nodiscard]] int splits(const GroupName& name) const;
+
+  /// That of the group after failures, and when it ends; null when it has none.
+  struct Failed {
+    Pause pause;
+    TimePoint until;
+  };
+  [[nodiscard]] const Failed* failed(const GroupName& name) const;
 
   /// The pause after the first split; each further one doubles it, up to kLongestPause.
   static constexpr std::chrono::seconds kFirstPause{10};
@@ -44,6 +55,7 @@ class Memory {
   std::set<std::string> released_;                  // uids
   std::map<std::string, TimePoint> refused_since_;  // by uid
   std::map<GroupName, Split> splits_;
+  std::map<GroupName, Failed> failed_;
 };
 
 }  // namespace inference::reconcilers::gates
