@@ -48,6 +48,7 @@ Outcome run_validate(const WorkspaceOptions& options) {
   const Workspace workspace = open_workspace(options);
   Diagnostics faults = workspace.faults;
   Diagnostics notes;
+  Diagnostics notices;
   for (const Manifest& manifest : workspace.skipped)
     notes.push_back(manifest.at("", "skipped " + manifest.title() + ": not a kind of " + crd::kGroup));
   for (const FileContent& content : workspace.files) {
@@ -61,7 +62,12 @@ Outcome run_validate(const WorkspaceOptions& options) {
       continue;
     }
     const auto rendered = render_one(workspace, input, nullptr);
-    if (!rendered) faults.insert(faults.end(), rendered.error().begin(), rendered.error().end());
+    if (!rendered) {
+      faults.insert(faults.end(), rendered.error().begin(), rendered.error().end());
+      continue;
+    }
+    for (const render::Notice& notice : rendered->notices)
+      notices.push_back(input.manifest.at(notice.path, notice.message));
   }
   Outcome outcome;
   for (const Diagnostic& fault : faults) outcome.out += to_string(fault) + "\n";
@@ -74,7 +80,7 @@ Outcome run_validate(const WorkspaceOptions& options) {
                    (checked > 0 ? ": ok (" + counted(checked) + ")\n"
                                 : ": nothing to validate: no object of " + std::string(crd::kGroup) + " is in it\n");
   }
-  for (const Diagnostic& note : notes) outcome.err += "note: " + to_string(note) + "\n";
+  outcome.err = to_lines(notes, "note") + to_lines(notices, "notice");
   outcome.code = all_ok ? ExitCode::kOk : ExitCode::kFinding;
   return outcome;
 }

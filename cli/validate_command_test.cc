@@ -132,8 +132,21 @@ TEST(ValidateCommand, WarnsOfNullsThatKubectlDrops) {
                     deployment("a",
                                "  podTemplate: {spec: {containers: [{name: engine, livenessProbe: {$patch: "
                                "delete}}]}}\n"))
-                .err,
-            "");
+                .err.find("note: "),
+            std::string::npos);
+}
+
+TEST(ValidateCommand, TellsWhatASpecLeadsToThatWasMostLikelyNotMeant) {
+  std::string input = deployment("a", "  nodes: 2\n");
+  input.replace(input.find("tensor: 8"), 9, "tensor: 16");
+  for (const std::string command : {"validate", "render"}) {
+    const Result result = run_cli({command, "-f", "-"}, input);
+    EXPECT_EQ(result.code, 0);
+    EXPECT_NE(result.err.find("notice: <stdin>:6: spec.parallelism.tensor: each pod asks for 16 GPUs"),
+              std::string::npos)
+        << result.err;
+    EXPECT_NE(result.err.find("set spec.parallelism.pipeline to 1"), std::string::npos) << result.err;
+  }
 }
 
 TEST(ValidateCommand, JudgesTheStatusAsAStrictApiServer) {

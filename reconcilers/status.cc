@@ -144,6 +144,13 @@ std::string without_a_node(const StatusInput& in) {
          (gpus > 0 ? " for " + std::to_string(gpus) + (gpus == 1 ? " GPU; " : " GPUs; ") : "; ");
 }
 
+/// What to change where the spec asks for more GPUs a pod than was most likely meant.
+std::string asked_for_too_much(const StatusInput& in) {
+  if (in.rendered == nullptr) return {};
+  const auto notice = std::ranges::find(in.rendered->notices, render::kTensorOverNodes, &render::Notice::reason);
+  return notice == in.rendered->notices.end() ? std::string() : "; " + notice->message;
+}
+
 Verdict scheduled(const StatusInput& in) {
   if (in.rendered != nullptr && in.rendered->replicas == 0)
     return {Status::kTrue, "NoReplicas", "no replicas are wanted"};
@@ -163,14 +170,17 @@ Verdict scheduled(const StatusInput& in) {
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kUnschedulable)) {
     const bool gpus = problem->message.find("Insufficient nvidia.com/") != std::string::npos;
-    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable", without_a_node(in) + where(*problem)};
+    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
+            without_a_node(in) + where(*problem) + (gpus ? asked_for_too_much(in) : "")};
   }
   if (in.gated) {
-    return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang", without_a_node(in) + *in.gated};
+    return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang",
+            without_a_node(in) + *in.gated + asked_for_too_much(in)};
   }
   if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kWaitingForGang)) {
     const auto pause = in.groups == nullptr ? std::nullopt : pausing_group(in.workload, *in.groups);
-    return {Status::kFalse, "WaitingForGang", without_a_node(in) + pause.value_or(where(*problem))};
+    return {Status::kFalse, "WaitingForGang",
+            without_a_node(in) + pause.value_or(where(*problem)) + asked_for_too_much(in)};
   }
   if (in.pods.first(PodProblem::Kind::kWaitingForQuota) != nullptr) {
     const std::string queue = in.rendered != nullptr ? in.rendered->resolved.value("queue", "") : "";

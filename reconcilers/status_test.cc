@@ -316,6 +316,16 @@ TEST(Status, TellsHowGroupsFareAndHowLongOnePauses) {
   EXPECT_FALSE(compute_status(in, kThen).contains("groups"));
 }
 
+TEST(Status, SaysWhatToChangeWherePodsAskForMoreGpusThanWasMeant) {
+  render::Rendered rendered = six_replicas();
+  rendered.notices = {{render::kTensorOverNodes, "spec.parallelism.tensor", "set spec.parallelism.pipeline to 1"}};
+  StatusInput in{.generation = 1, .rendered = &rendered, .workload = serving(0)};
+  in.pods = {
+      6, 0, {{PodProblem::Kind::kUnschedulable, "m-0", "", "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."}}};
+  EXPECT_TRUE(condition(compute_status(in, kThen), "Scheduled")["message"].get<std::string>().ends_with(
+      "; set spec.parallelism.pipeline to 1"));
+}
+
 TEST(SaysSomethingNew, TellsCountsAndMessagesFromTurns) {
   StatusInput in;
   in.rendered = &kRendered;

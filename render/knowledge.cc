@@ -261,6 +261,7 @@ RuleConstants rule_constants(const Data& rules) {
       .distributed_timeout = number("distributedTimeoutSeconds"),
       .image_pull = number("imagePullSeconds"),
       .short_drain = number("shortDrainSeconds"),
+      .common_node_gpus = positive("gpusOfACommonNode"),
       .memory_per_gpu = quantity("memoryPerGpu"),
       .shared_memory_per_gpu = quantity("sharedMemoryPerGpu"),
       .shared_memory_minimum = quantity("sharedMemoryMinimum"),

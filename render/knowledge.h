@@ -114,7 +114,7 @@ struct EngineFacts {
 /// The constants of templates/defaults.yaml under `rules`.
 struct RuleConstants {
   Fact<std::int64_t> cpu_per_gpu, propagation_wait, teardown, startup_probe_period, distributed_timeout, image_pull,
-      short_drain;
+      short_drain, common_node_gpus;
   Fact<std::string> memory_per_gpu, shared_memory_per_gpu, shared_memory_minimum;
   Fact<std::string> device_class, mig_device_class;
   Fact<double> threads_per_cpu;

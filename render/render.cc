@@ -90,7 +90,7 @@ class Renderer {
     const Settings& s = c.settings;
     check_support(s, findings_);
     for (const auto& patch : s.pod_templates) check_pod_template(patch, input_.unknown_pod_fields, findings_);
-    c.sizing = decide_sizing(s, findings_);
+    c.sizing = decide_sizing(s, rules, findings_);
     c.names = decide_names(meta_.name, c.sizing.nodes.value, findings_);
     c.model = decide_model(s, findings_);
     c.accelerator = decide_accelerator(s, c.sizing, findings_);

@@ -97,6 +97,9 @@ struct Notice {
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
+/// Notice::reason where a pod asks for more GPUs than most nodes have, since pipeline was left to its default.
+inline constexpr const char* kTensorOverNodes = "TensorOverNodes";
+
 /// All objects of one InferenceDeployment, and what to say about them.
 struct Rendered {
   /// In the order in which they are applied. Without owner references: those need a uid, which the caller has.

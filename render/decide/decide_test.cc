@@ -55,13 +55,33 @@ TEST(Sizing, DividesTheGpusAmongTheNodes) {
   }
 }
 
+TEST(Sizing, AsksBackWhereTensorParallelismOverNodesWasMostLikelyMeant) {
+  const auto told = [](const Json& spec) {
+    Findings findings;
+    (void)decide_sizing(settings_of(spec), rules(), findings);
+    return findings;
+  };
+  const Findings meant = told({{"parallelism", {{"tensor", 16}}}, {"nodes", 2}});
+  ASSERT_TRUE(says(meant, kTensorOverNodes));
+  EXPECT_EQ(meant.notices[0].path, "spec.parallelism.tensor");
+  EXPECT_EQ(
+      meant.notices[0].message,
+      "each pod asks for 16 GPUs (16 tensor × 2 pipeline / 2 nodes, since pipeline defaults to nodes); if one "
+      "tensor-parallel model of 16 GPUs over 2 nodes is meant, set spec.parallelism.pipeline to 1: then a pod asks "
+      "for 8");
+  EXPECT_FALSE(says(told({{"parallelism", {{"tensor", 8}}}, {"nodes", 2}}), kTensorOverNodes));
+  EXPECT_FALSE(says(told({{"parallelism", {{"tensor", 16}}}}), kTensorOverNodes)) << "one node: nothing was left open";
+  EXPECT_FALSE(says(told({{"parallelism", {{"tensor", 16}, {"pipeline", 2}}}, {"nodes", 2}}), kTensorOverNodes));
+  EXPECT_FALSE(says(told({{"parallelism", {{"tensor", 16}, {"pipeline", 1}}}, {"nodes", 2}}), kTensorOverNodes));
+}
+
 TEST(Sizing, RefusesASplitThatDoesNotComeOutEven) {
   Settings settings = settings_of({{"parallelism", {{"tensor", 8}}}});
   settings.nodes.value = 3;
   settings.pipeline = Setting<std::int64_t>{
       .value = 1, .level = Level::kSpec, .path = "spec.parallelism.pipeline", .said = "requested", .source = {}};
   Findings findings;
-  EXPECT_EQ(decide_sizing(settings, findings).gpus_per_pod.value, 1);
+  EXPECT_EQ(decide_sizing(settings, rules(), findings).gpus_per_pod.value, 1);
   EXPECT_TRUE(refuses(findings, "InvalidSpec", "spec.parallelism"));
 }
 

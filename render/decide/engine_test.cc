@@ -34,7 +34,7 @@ Told told(const Json& spec, PodRole role = PodRole::kServer, const Json& default
   const Settings settings = settings_of(spec, defaults);
   const EngineChoice engine = decide_engine(settings, knowledge(), result.findings);
   if (engine.facts == nullptr) return result;
-  const Sizing sizing = decide_sizing(settings, result.findings);
+  const Sizing sizing = decide_sizing(settings, rules(), result.findings);
   const PodResources resources = decide_resources(settings, sizing, accelerator_of(settings), rules(), result.findings);
   const ModelSource model = decide_model(settings, result.findings);
   const auto named = named_settings(settings, "m", *engine.facts, sizing, resources, model, rules());

@@ -47,7 +47,7 @@ inline Settings settings_of(const Json& spec, const Json& defaults = nullptr) {
 
 inline Sizing sizing_of(const Settings& settings) {
   Findings findings;
-  Sizing sizing = decide_sizing(settings, findings);
+  Sizing sizing = decide_sizing(settings, rules(), findings);
   EXPECT_TRUE(findings.faults.empty());
   return sizing;
 }

@@ -25,9 +25,24 @@ Traced<std::int64_t> decide_pipeline(const Settings& settings) {
                      .source = {}}};
 }
 
+/// Whoever writes tensor: 16 and nodes: 2 most likely means 16 GPUs on two nodes, and would get 16 in each pod.
+void tell_if_tensor_was_meant_over_nodes(const Settings& settings, const Sizing& sizing, const RuleConstants& rules,
+                                         Findings& findings) {
+  const std::int64_t nodes = sizing.nodes.value;
+  const std::int64_t tensor = sizing.tensor.value;
+  if (settings.pipeline || nodes == 1 || tensor % nodes != 0) return;
+  if (sizing.gpus_per_pod.value <= rules.common_node_gpus.value) return;
+  findings.notice(
+      kTensorOverNodes, settings.tensor.path,
+      "each pod asks for " + std::to_string(sizing.gpus_per_pod.value) + " GPUs (" + sizing.gpus_per_pod.reason.text +
+          ", since pipeline defaults to nodes); if one tensor-parallel model of " + std::to_string(tensor) +
+          " GPUs over " + std::to_string(nodes) +
+          " nodes is meant, set spec.parallelism.pipeline to 1: then a pod asks for " + std::to_string(tensor / nodes));
+}
+
 }  // namespace
 
-Sizing decide_sizing(const Settings& settings, Findings& findings) {
+Sizing decide_sizing(const Settings& settings, const RuleConstants& rules, Findings& findings) {
   Sizing sizing{
       .replicas = decide_replicas(settings),
       .nodes = {.value = settings.nodes.value, .reason = settings.nodes.reason("nodes")},
@@ -49,6 +64,7 @@ Sizing decide_sizing(const Settings& settings, Findings& findings) {
                     sum + " is no whole number of GPUs: tensor × pipeline must be divisible by nodes");
   } else {
     sizing.gpus_per_pod.value = tensor * pipeline / nodes;
+    tell_if_tensor_was_meant_over_nodes(settings, sizing, rules, findings);
   }
   return sizing;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "render/findings.h"
+#include "render/knowledge.h"
 #include "render/resolve.h"
 #include "render/traced.h"
 
@@ -17,7 +18,7 @@ struct Sizing {
   Traced<std::int64_t> gpus_per_pod;  // tensor × pipeline / nodes, at least 1
 };
 
-/// Refuses a split that does not come out even.
-[[nodiscard]] Sizing decide_sizing(const Settings& settings, Findings& findings);
+/// Refuses a split that does not come out even, and asks back where more GPUs a pod follow than was most likely meant.
+[[nodiscard]] Sizing decide_sizing(const Settings& settings, const RuleConstants& rules, Findings& findings);
 
 }  // namespace inference::render
