@@ -38,7 +38,7 @@ const std::map<std::string, std::set<std::string>>& allowed_layers() {
       {"operator/runtime", {"base", "operator/client"}},
       {"reconcilers", {"base", "crd", "render", "topology", "diagnose", "operator/client", "operator/runtime"}},
       {"operator", {"base", "crd", "render", "operator/client", "operator/runtime", "reconcilers"}},
-      {"cli", {"base", "crd", "render", "topology", "operator/client"}},
+      {"cli", {"base", "crd", "render", "topology", "diagnose", "operator/client"}},
   };
   return kAllowed;
 }

@@ -57,6 +57,8 @@ TEST(Cli, AnswersMisuseWithExitCode2) {
       {{"explain", "-f", "-", "--path"}, "--path"},
       {{"completion"}, "shell"},
       {{"completion", "tcsh"}, "tcsh"},
+      {{"status"}, "name is required"},
+      {{"status", "m", "n"}, "n is not expected here"},
       {{"topology"}, "either a POD or --from FILE"},
       {{"topology", "m-0", "--from", "-"}, "either a POD or --from FILE"},
       {{"topology", "m-0", "m-1"}, "m-1 is not expected here"},

@@ -9,6 +9,7 @@
 #include "cli/completion_command.h"
 #include "cli/explain_command.h"
 #include "cli/render_command.h"
+#include "cli/status_command.h"
 #include "cli/topology_command.h"
 #include "cli/validate_command.h"
 #include "cli/version_command.h"
@@ -18,13 +19,14 @@ namespace {
 
 constexpr auto kDescription =
     "Renders, explains and validates InferenceDeployments, and looks at what runs. Works as `kubectl inference`; only "
-    "topology POD asks a cluster.\n"
+    "status and topology POD ask a cluster.\n"
     "Exit codes: 0 done, 1 something was found wrong, 2 the command was used wrongly.";
 constexpr auto kFooter =
     "Examples:\n"
     "  kubectl inference render -f llama.yaml --profile h100.yaml | kubectl diff -f -\n"
     "  kubectl inference explain -f llama.yaml --path Deployment/spec.replicas\n"
-    "  cat *.yaml | kubectl inference validate -f -";
+    "  cat *.yaml | kubectl inference validate -f -\n"
+    "  kubectl inference status llama-70b -n llm";
 constexpr auto kClusterHelp =
     "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano (whose groups LeaderWorkerSet "
     "holds), volcano-policy (whose groups the policy of config/gang holds), native (Kubernetes' own PodGroups, with "
@@ -40,6 +42,11 @@ constexpr auto kPathHelp =
 constexpr auto kTopologyFooter =
     "A pod has reported when its object has topologyCheck: Warn or Enforce. Any other:\n"
     "  kubectl exec POD -- nvidia-smi topo -m | kubectl inference topology --from -";
+constexpr auto kStatusFooter =
+    "It reads with your own rights: what you may not read (nodes are often closed to users) is named on standard "
+    "error, "
+    "and the answer is made of the rest.\n"
+    "Exit codes: 0 the model is Ready, 1 it is not, 2 the command was used wrongly.";
 constexpr auto kCompletionFooter =
     "For bash: source <(kubectl-inference completion bash)\n"
     "To complete `kubectl inference` itself, put an executable file kubectl_complete-inference on the PATH:\n"
@@ -50,6 +57,7 @@ constexpr auto kCompletionFooter =
 struct Arguments {
   WorkspaceOptions workspace;
   TopologyOptions topology;
+  StatusOptions status;
   std::string path;
   std::string format;
   std::string shell;
@@ -109,6 +117,14 @@ void add_topology(CLI::App& app, Arguments& arguments) {
   add_format(*topology, arguments, {"text", "json"});
 }
 
+void add_status(CLI::App& app, Arguments& arguments) {
+  CLI::App* status = app.add_subcommand("status", "Say why a model does not serve, and what to do next");
+  status->footer(kStatusFooter);
+  status->add_option("name", arguments.status.name, "InferenceDeployment")->required()->type_name("NAME");
+  add_cluster(*status, arguments.status.cluster);
+  add_format(*status, arguments, {"text", "json", "yaml"});
+}
+
 /// The whole command line. `arguments` must outlive the app.
 std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   auto app = std::make_unique<CLI::App>(kDescription, "kubectl inference");
@@ -131,6 +147,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   CLI::App* validate = app->add_subcommand("validate", "Check files as the API server and the operator would");
   add_files(*validate, arguments);
 
+  add_status(*app, arguments);
   add_topology(*app, arguments);
 
   CLI::App* version = app->add_subcommand("version", "Print version, commit and the digest of the built-in templates");
@@ -196,6 +213,7 @@ Outcome dispatch(const std::string& command, const Arguments& arguments) {
   if (command == "render") return run_render(arguments.workspace, format_or(OutputFormat::kYaml));
   if (command == "explain") return run_explain(arguments.workspace, arguments.path, format_or(OutputFormat::kText));
   if (command == "validate") return run_validate(arguments.workspace);
+  if (command == "status") return run_status(arguments.status, format_or(OutputFormat::kText));
   if (command == "topology") return run_topology(arguments.topology, format_or(OutputFormat::kText));
   if (command == "version") return run_version(format_or(OutputFormat::kText));
   return run_completion(arguments.shell);

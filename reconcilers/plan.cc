@@ -70,7 +70,7 @@ std::expected<render::Rendered, render::Refusal> render_observed(const Observed&
 }
 
 /// A PodGroup that asks for one pod more than its group has is never complete, so the scheduler leaves the pods alone
-/// (decision 18). It does not look at pods that have a node.
+/// (decision 19). It does not look at pods that have a node.
 void hold_failing_groups(std::vector<Json>& objects, const Observed& observed) {
   if (!observed.groups) return;
   for (const FailingGroup& group : observed.groups->failing) {

@@ -154,7 +154,7 @@ const PodProblem* Pods::first(PodProblem::Kind kind) const {
 
 std::string revision_of(const Json& pod) {
   const Json& labels = at(at(pod, "metadata"), "labels");
-  const std::string group = text_at(labels, "leaderworkerset.sigs.k8s.io/template-revision-hash");
+  const std::string group = text_at(labels, render::kLwsRevisionLabel);
   return group.empty() ? text_at(labels, "pod-template-hash") : group;
 }
 
