@@ -63,14 +63,20 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-/// Every match of `pattern`, as it comes or sorted, becomes what `name` makes of its number.
-enum class Order { kAsItComes, kSorted };
-void number(std::string& text, const std::regex& pattern, Order order,
-            const std::function<std::string(std::size_t)>& name) {
+/// What of `text` matches, each once, as it comes.
+std::vector<std::string> matches(const std::string& text, const std::regex& pattern) {
   std::vector<std::string> found;
   for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
     if (std::ranges::find(found, match->str()) == found.end()) found.push_back(match->str());
   }
+  return found;
+}
+
+/// Every match of `pattern`, as it comes or sorted, becomes what `name` makes of its number.
+enum class Order { kAsItComes, kSorted };
+void number(std::string& text, const std::regex& pattern, Order order,
+            const std::function<std::string(std::size_t)>& name) {
+  std::vector<std::string> found = matches(text, pattern);
   if (order == Order::kSorted) std::ranges::sort(found);
   for (std::size_t i = 0; i < found.size(); ++i) replace_all(text, found[i], name(i));
 }
@@ -100,9 +106,14 @@ std::vector<std::string> hashes(const diagnose::Evidence& evidence) {
 
 std::string scrub_text(std::string text, const diagnose::Evidence& evidence) {
   replace_all(text, evidence.ns, "llm");
-  // Pods and ReplicaSets of a Deployment; their hashes have no vowels.
-  number(text, std::regex(R"(\bm-[bcdf-hj-np-tv-z0-9]{6,10}-[bcdf-hj-np-tv-z0-9]{5}\b)"), Order::kAsItComes,
-         [](std::size_t i) { return "m-hash-pod" + std::to_string(i + 1); });
+  // Pods and ReplicaSets of a Deployment; their hashes have no vowels. How many pods were tried in vain depends on
+  // time.
+  const std::regex pod(R"(\bm-[bcdf-hj-np-tv-z0-9]{6,10}-[bcdf-hj-np-tv-z0-9]{5}\b)");
+  for (const std::string& name : matches(text, pod)) {
+    if (std::ranges::find(evidence.pods, name, diagnose::name_of) == evidence.pods.end())
+      replace_all(text, name, "m-hash-gone");
+  }
+  number(text, pod, Order::kAsItComes, [](std::size_t i) { return "m-hash-pod" + std::to_string(i + 1); });
   const auto known = hashes(evidence);
   for (std::size_t i = 0; i < known.size(); ++i) replace_all(text, known[i], "hash" + std::to_string(i + 1));
   number(text, std::regex(R"(\bm-[bcdf-hj-np-tv-z0-9]{6,10}\b)"), Order::kAsItComes,
