@@ -271,8 +271,8 @@ std::expected<Result, ReconcileError> InferenceDeploymentReconciler::work(const 
                       .gated_too_long = until_too_long <= Duration::zero(),
                       .unheeded_group = until_lacking <= Duration::zero() ? unheeded->name : ""},
                      to_rfc3339(now));
-  const auto done = sooner_of(outcome(plan, applied), {until_too_long, until_lacking, gpus.until_leak,
-                                                       until_groups_change(*observed, now)});
+  const auto done = sooner_of(outcome(plan, applied),
+                              {until_too_long, until_lacking, gpus.until_leak, until_groups_change(*observed, now)});
   if (observed->status() != nullptr && !first_difference(*observed->status(), status) &&
       !first_difference(status, *observed->status())) {
     return done;
