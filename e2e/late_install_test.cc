@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstdlib>
 
 #include "e2e/model.h"
+#include "e2e/own_cluster.h"
 #include "e2e/real_cluster.h"
 
 namespace inference::e2e {
@@ -13,31 +13,8 @@ namespace {
 
 using namespace client::resources;
 
-/// A control plane of this test's own.
-class LackingCluster {
- public:
-  LackingCluster(const std::string& name, std::vector<std::string> flags)
-      : state_(std::string(std::getenv("INFERENCE_TEST_STATE")) + "-" + name) {
-    std::vector<std::string> command = {program_, "up", "--state", state_};
-    command.insert(command.end(), flags.begin(), flags.end());
-    const Output up = run(command);
-    EXPECT_EQ(up.exit_code, 0) << up.text;
-  }
-  ~LackingCluster() { (void)run({program_, "down", "--state", state_}); }
-  [[nodiscard]] std::string kubeconfig() const { return state_ + "/kubeconfig"; }
-  void install_leader_worker_set() const {
-    const Output installed = run({program_, "install-lws", "--state", state_});
-    EXPECT_EQ(installed.exit_code, 0) << installed.text;
-  }
-
- private:
-  const std::string program_ = std::getenv("INFERENCE_TEST_CLUSTER");
-  const std::string state_;
-};
-
 TEST(LateInstall, LeaderWorkerSetIsTakenUpWhenItAppearsAndAGroupWithoutAGangSaysSo) {
-  ASSERT_NE(std::getenv("INFERENCE_TEST_CLUSTER"), nullptr) << "run these tests by ./dev test --only cluster";
-  const LackingCluster bare("bare", {"--nodes", "2", "--without", "lws", "--feature-gates", "GenericWorkload=false"});
+  const OwnCluster bare("bare", {"--nodes", "2", "--without", "lws", "--feature-gates", "GenericWorkload=false"});
   RealCluster cluster(bare.kubeconfig(), RealCluster::Install::kYes);
   OperatorProcess process(cluster);
   const auto object = [&] { return cluster.get(kInferenceDeployment, "default", "m"); };
@@ -50,7 +27,7 @@ TEST(LateInstall, LeaderWorkerSetIsTakenUpWhenItAppearsAndAGroupWithoutAGangSays
     return condition(cluster.get(kInferenceDeployment, "default", "single"), "Ready") == "True/AllReplicasReady";
   }));
 
-  bare.install_leader_worker_set();
+  bare.command({"install-lws"});
   EXPECT_TRUE(eventually([&] { return condition(object(), "Ready") == "True/AllReplicasReady"; }))
       << object().dump(1) << process.log();
   EXPECT_EQ(object()["status"]["resolved"]["gang"], "Gates");
@@ -64,8 +41,7 @@ TEST(LateInstall, LeaderWorkerSetIsTakenUpWhenItAppearsAndAGroupWithoutAGangSays
 }
 
 TEST(LackingScheduler, ThatPlacesAGangPodByPodIsNamed) {
-  ASSERT_NE(std::getenv("INFERENCE_TEST_CLUSTER"), nullptr) << "run these tests by ./dev test --only cluster";
-  const LackingCluster lacking("nogang", {"--nodes", "1", "--scheduler-feature-gates", "GenericWorkload=false"});
+  const OwnCluster lacking("nogang", {"--nodes", "1", "--scheduler-feature-gates", "GenericWorkload=false"});
   RealCluster cluster(lacking.kubeconfig(), RealCluster::Install::kYes);
   OperatorProcess process(cluster);
   const auto object = [&](const std::string& name) { return cluster.get(kInferenceDeployment, "default", name); };

@@ -17,7 +17,12 @@ class OperatorSuite : public testing::Test {
   /// `prefix` begins the namespace's name.
   explicit OperatorSuite(const std::string& prefix) : namespace_(cluster_, prefix) {}
 
-  static void SetUpTestSuite() { process_ = std::make_unique<OperatorProcess>(RealCluster::instance()); }
+  static void SetUpTestSuite() { start(RealCluster::instance()); }
+  /// Instead, on another cluster, which outlives the suite.
+  static void start(RealCluster& cluster) {
+    shared_ = &cluster;
+    process_ = std::make_unique<OperatorProcess>(cluster);
+  }
   static void TearDownTestSuite() {
     EXPECT_EQ(process_->stop(SIGTERM), 0) << process_->log();
     process_.reset();
@@ -43,7 +48,8 @@ class OperatorSuite : public testing::Test {
     return became;
   }
 
-  RealCluster& cluster_ = RealCluster::instance();
+  static inline RealCluster* shared_ = nullptr;
+  RealCluster& cluster_ = *shared_;
   Namespace namespace_;
   static inline std::unique_ptr<OperatorProcess> process_;
 };

@@ -21,18 +21,18 @@ namespace {
   std::_Exit(1);
 }
 
+std::string folder_of(const std::string& file) {
+  return file.substr(0, file.rfind('/'));
+}
+
+}  // namespace
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0')
     give_up(std::string(name) + " is not set: run these tests by ./dev test --only cluster");
   return value;
 }
-
-std::string folder_of(const std::string& file) {
-  return file.substr(0, file.rfind('/'));
-}
-
-}  // namespace
 
 RealCluster& RealCluster::instance() {
   static RealCluster cluster(environment("INFERENCE_TEST_KUBECONFIG"), Install::kYes);

@@ -21,11 +21,12 @@ struct Output {
 /// Runs a program without a shell and waits for it. `input` goes to its standard input.
 [[nodiscard]] Output run(const std::vector<std::string>& command, const std::string& input = {});
 
+/// A variable that `./dev test` sets. Without it the process ends with a line that says how to get it: a test that
+/// can't run has failed.
+[[nodiscard]] std::string environment(const char* name);
+
 /// The control plane that `./dev test` started, as its administrator; with our CRDs, rights and admission policy
 /// installed from config/.
-///
-/// Without one (INFERENCE_TEST_KUBECONFIG is not set) the first use ends the process with a line that says how to get
-/// it: a test that can't run has failed.
 class RealCluster {
  public:
   static RealCluster& instance();
