@@ -107,7 +107,7 @@ void OperatorProcess::send(int signal) const {
 int OperatorProcess::wait() {
   if (pid_ <= 0) return 0;
   int status = 0;
-  const bool ended = eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, std::chrono::seconds{20});
+  const bool ended = eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, std::chrono::seconds{60});
   if (!ended) {
     kill(pid_, SIGKILL);
     waitpid(pid_, &status, 0);

@@ -111,7 +111,8 @@ class OperatorProcess {
   OperatorProcess& operator=(const OperatorProcess&) = delete;
 
   void send(int signal) const;
-  /// Waits for the end, at most 20 s, then kills it. The exit code, or 128 + signal.
+  /// Waits for the end, at most a minute, then kills it: it gives itself 5 s, and what the sanitizers and a loaded
+  /// machine add took ten more. The exit code, or 128 + signal.
   int wait();
   /// Both.
   int stop(int signal);
