@@ -15,8 +15,8 @@ import (
 // not depend on the C library of the machine that shares the cache.
 var buildRecipe = []string{"CGO_ENABLED=0", "-trimpath", stripFlags}
 
-// cacheKey names the cache folder: same inputs, same binaries. It covers the go.mod and go.sum of every tool module, the
-// list of programs and manifests, the recipe and the Go toolchain.
+// cacheKey names the cache folder: same inputs, same binaries. It covers the go.mod and go.sum of every tool module (and
+// the sources of our own), the list of programs and manifests, the recipe and the Go toolchain.
 func (k kit) cacheKey(tools, goVersion string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%q\n%q\n%q\n", goVersion, buildRecipe, k.programs, k.manifests)
@@ -24,7 +24,11 @@ func (k kit) cacheKey(tools, goVersion string) (string, error) {
 		fmt.Fprintf(hash, "%q\n", each)
 	}
 	for _, module := range k.toolModules() {
-		for _, file := range []string{"go.mod", "go.sum"} {
+		sources, err := filepath.Glob(filepath.Join(tools, module, "*.go")) // a program of our own
+		if err != nil {
+			return "", err
+		}
+		for _, file := range append([]string{"go.mod", "go.sum"}, baseNames(sources)...) {
 			content, err := os.ReadFile(filepath.Join(tools, module, file))
 			if err != nil {
 				return "", err
@@ -34,6 +38,14 @@ func (k kit) cacheKey(tools, goVersion string) (string, error) {
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+func baseNames(files []string) []string {
+	names := []string{}
+	for _, file := range files {
+		names = append(names, filepath.Base(file))
+	}
+	return names
 }
 
 // toolchain is the Go release and target that will build the programs, e.g. "go1.26.8 linux amd64".

@@ -58,7 +58,7 @@ func TestRemainsOfADeadRunAreStoppedAndRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := startDaemon([]string{"/bin/sleep", "60"}, c.state, c.pidFile("scheduler"), c.logFile("scheduler"))
+	d, err := startDaemon(daemonPlan{argv: []string{"/bin/sleep", "60"}, dir: c.state, pidFile: c.pidFile("scheduler"), logFile: c.logFile("scheduler")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestRemainsOfADeadRunAreStoppedAndRemoved(t *testing.T) {
 func TestTheDeathOfAComponentEndsTheWaitWithItsLog(t *testing.T) {
 	c := &cluster{state: t.TempDir()}
 	log := c.path("etcd.log")
-	d, err := startDaemon([]string{"/bin/sh", "-c", "echo no space left; exit 7"}, c.state, c.path("pid"), log)
+	d, err := startDaemon(daemonPlan{argv: []string{"/bin/sh", "-c", "echo no space left; exit 7"}, dir: c.state, pidFile: c.path("pid"), logFile: log})
 	if d == nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// component is one process of the control plane.
+// component is one process of the cluster.
 type component struct {
 	name   string   // in commands, logs and pid files
+	kit    string   // the add-on that it is a part of; empty: what every cluster has
 	binary string   // in the cache folder
 	ports  []string // keys of cluster.Ports; the first one answers health
 	health string   // URL path that answers 200 once the component works
@@ -21,13 +22,19 @@ type component struct {
 
 // components in the order of their start. They stop in reverse: an apiserver whose etcd is gone hangs for a minute.
 var components = []component{
-	{"etcd", "etcd", []string{"etcd-health", "etcd", "etcd-peer"}, "/health", etcdArgs},
-	{"apiserver", "kube-apiserver", []string{"apiserver"}, "/readyz", apiserverArgs},
-	{"controller-manager", "kube-controller-manager", []string{"controller-manager"}, "/healthz", controllerManagerArgs},
-	{"scheduler", "kube-scheduler", []string{"scheduler"}, "/readyz", schedulerArgs},
-	{"kwok", "kwok", []string{"kwok"}, "/healthz", kwokArgs},
-	{"lws", "lws", []string{"lws", "lws-webhook"}, "/readyz", lwsArgs},
-	{"kueue", "kueue", []string{"kueue", "kueue-webhook"}, "/readyz", kueueArgs},
+	{"etcd", "", "etcd", []string{"etcd-health", "etcd", "etcd-peer"}, "/health", etcdArgs},
+	{"apiserver", "", "kube-apiserver", []string{"apiserver"}, "/readyz", apiserverArgs},
+	{"controller-manager", "", "kube-controller-manager", []string{"controller-manager"}, "/healthz", controllerManagerArgs},
+	{"scheduler", "", "kube-scheduler", []string{"scheduler"}, "/readyz", schedulerArgs},
+	{"kwok", "", "kwok", []string{"kwok"}, "/healthz", kwokArgs},
+	{"lws", "", "lws", []string{"lws", "lws-webhook"}, "/readyz", lwsArgs},
+	{"kueue", "kueue", "kueue", []string{"kueue", "kueue-webhook"}, "/readyz", kueueArgs},
+	{"containerd", nodeKit, "containerd", []string{"containerd"}, "/v1/metrics", containerdArgs},
+	{"kubelet", nodeKit, "kubelet", []string{"kubelet"}, "/healthz", kubeletArgs},
+	{"kube-proxy", nodeKit, "kube-proxy", []string{"kube-proxy"}, "/healthz", kubeProxyArgs},
+	{"coredns", nodeKit, "coredns", []string{"coredns"}, "/ready", corednsArgs},
+	{"device-plugin", nodeKit, "device-plugin", []string{"device-plugin"}, "/healthz", devicePluginArgs},
+	{machineName, nodeKit, "machine", []string{machineName}, "/healthz", machineArgs},
 }
 
 // optionalComponents may be named by --without.
@@ -54,8 +61,8 @@ func (c *cluster) present() []component {
 
 // has says whether this cluster is to have the component.
 func (c *cluster) has(each component) bool {
-	if _, optional := addOns[each.name]; optional {
-		_, added := c.AddOns[each.name]
+	if each.kit != "" {
+		_, added := c.AddOns[each.kit]
 		return added
 	}
 	return !slices.Contains(c.Without, each.name)
@@ -63,16 +70,21 @@ func (c *cluster) has(each component) bool {
 
 // program is the file of the component's program.
 func (c *cluster) program(each component) string {
-	if folder, ok := c.AddOns[each.name]; ok {
-		return filepath.Join(folder, each.binary)
+	switch {
+	case each.name == machineName:
+		return "/proc/self/exe"
+	case each.binary == "containerd": // the distribution's
+		return systemProgram(each.binary)
+	case each.kit != "":
+		return filepath.Join(c.AddOns[each.kit], each.binary)
 	}
 	return filepath.Join(c.Bin, each.binary)
 }
 
 func (c *cluster) url(port, path string) string {
-	scheme := "https"
-	if port == "etcd-health" || port == "kwok" || port == "lws" || port == "kueue" { // they tell health and metrics by plain HTTP
-		scheme = "http"
+	scheme := "http" // how most tell health and metrics
+	if port == "apiserver" || port == "controller-manager" || port == "scheduler" {
+		scheme = "https"
 	}
 	return fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, c.Ports[port], path)
 }
@@ -117,9 +129,7 @@ func apiserverArgs(c *cluster) []string {
 	args := []string{
 		fmt.Sprintf("--etcd-servers=https://127.0.0.1:%d", c.Ports["etcd"]),
 		"--etcd-cafile=" + c.pki("ca.crt"), "--etcd-certfile=" + c.pki("apiserver.crt"), "--etcd-keyfile=" + c.pki("apiserver.key"),
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.Ports["apiserver"]),
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // Endpoints may not hold a loopback address, and no pod here would use them
+		fmt.Sprintf("--secure-port=%d", c.Ports["apiserver"]),
 		"--tls-cert-file=" + c.pki("apiserver.crt"), "--tls-private-key-file=" + c.pki("apiserver.key"),
 		// Who asks for it by name gets a certificate of its own, which a test may replace; the components ask by address.
 		"--tls-sni-cert-key=" + c.pki("localhost.crt") + "," + c.pki("localhost.key") + ":localhost",
@@ -140,7 +150,11 @@ func apiserverArgs(c *cluster) []string {
 	if c.nativeGangs() { // beta API groups are off by default, whatever the gate says
 		args = append(args, "--runtime-config=scheduling.k8s.io/v1beta1=true")
 	}
-	return args
+	if c.hasNode() {
+		return append(args, apiserverArgsForNode(c)...)
+	}
+	return append(args, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none") // Endpoints may not hold a loopback address, and no pod here would use them
 }
 
 // kubeClientArgs are common to controller-manager and scheduler. The raised client rates are for tests: with the

@@ -39,13 +39,17 @@ var imageErrorStage string
 //go:embed engine-end-stages.yaml
 var engineEndStages string
 
-// clients are the users of the control plane: RBAC has roles for the first two, the others are no part of Kubernetes.
+// clients are the users of the control plane. RBAC has roles for those without a group and for nodes, the others are no
+// part of Kubernetes.
 var clients = []struct{ name, user, group string }{
 	{"controller-manager", "system:kube-controller-manager", ""},
 	{"scheduler", "system:kube-scheduler", ""},
 	{"kwok", "kwok", "system:masters"},
 	{"lws", "lws-controller-manager", "system:masters"},
 	{"kueue", "kueue-controller-manager", "system:masters"},
+	{"kubelet", "system:node:" + nodeName, "system:nodes"},
+	{"kube-proxy", "system:kube-proxy", ""},
+	{"coredns", "coredns", "system:masters"},
 }
 
 // writeConfiguration fills the state folder with all that the components read: keys, kubeconfigs, policies.
@@ -64,6 +68,11 @@ func (c *cluster) writeConfiguration() error {
 	}
 	lws := fmt.Sprintf(lwsConfig, c.Ports["lws"], c.Ports["lws-webhook"], quote(c.path("conf", "lws-certs")))
 	kueue := fmt.Sprintf(kueueConfig, c.Ports["kueue"], c.Ports["kueue-webhook"], quote(c.path(kueueCerts)))
+	if c.hasNode() {
+		if err := c.writeNodeConfiguration(); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		os.WriteFile(c.path("conf", "kueue.yaml"), []byte(kueue), 0o600),
 		os.WriteFile(c.path("conf", "audit-policy.yaml"), []byte(auditPolicy), 0o600),
@@ -81,8 +90,10 @@ func (c *cluster) writeKeys() error {
 	if err := newSigningKey(c.path("pki"), "serviceaccounts"); err != nil {
 		return err
 	}
-	if err := errors.Join(ca.issue("etcd", "etcd", ""), ca.issue("apiserver", "kube-apiserver", ""),
-		ca.issue("localhost", "kube-apiserver", "")); err != nil {
+	if err := errors.Join(ca.issue("etcd", "etcd", ""), ca.issue("apiserver", "kube-apiserver", "", apiserverNames...),
+		ca.issue("localhost", "kube-apiserver", ""),
+		ca.issue("kubelet-client", "kube-apiserver-kubelet-client", "system:masters"),
+		ca.issue("kubelet-server", "system:node:"+nodeName, "system:nodes", nodeName, nodeAddress)); err != nil {
 		return err
 	}
 	for _, each := range clients {

@@ -18,16 +18,14 @@ func (c *cluster) start(ctx context.Context, each component, say *progress) erro
 	}
 	for _, name := range each.ports {
 		// The threads of a process that was killed end after its main thread, and only the last one frees the ports.
-		var held reservation
 		var err error
 		pollUntil(ctx, 10*time.Second, func() bool {
-			held, err = reserveExactly(c.Ports[name])
+			err = c.portIsFree(ctx, c.Ports[name])
 			return err == nil
 		})
 		if err != nil {
 			return err
 		}
-		held.release()
 	}
 	return say.step(each.name+" started", func() error {
 		s := newSupervisor(c, say)
@@ -42,6 +40,18 @@ func (c *cluster) start(ctx context.Context, each component, say *progress) erro
 		}
 		return s.awaitHealthy(ctx, each)
 	})
+}
+
+// portIsFree returns an error that says who has the port where the components run.
+func (c *cluster) portIsFree(ctx context.Context, port int) error {
+	if c.hasNode() {
+		return c.portIsFreeInMachine(ctx, port)
+	}
+	held, err := reserveExactly(port)
+	if err == nil {
+		held.release()
+	}
+	return err
 }
 
 func (s *supervisor) awaitBoth(ctx context.Context, first, second component) error {

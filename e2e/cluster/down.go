@@ -28,7 +28,7 @@ func down(ctx context.Context, state string, keep kept, say *progress) error {
 	entries, err := os.ReadDir(state)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && onlyLogs(entries)) {
 		say.note("nothing runs in %s", state)
-		return removeState(state, keep)
+		return errors.Join(clearCgroups(state), removeState(state, keep))
 	}
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func removeState(state string, keep kept) error {
 // stateEntries is everything that a state folder may hold.
 var stateEntries = map[string]bool{
 	recordFile: true, "kubeconfig": true, "audit.log": true,
-	"pki": true, "conf": true, "data": true, "logs": true, "run": true,
+	"pki": true, "conf": true, "data": true, "logs": true, "run": true, machineName: true,
 }
 
 // mayClear refuses to empty a folder that is not ours: --state may be mistyped.

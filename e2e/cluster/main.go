@@ -1,6 +1,6 @@
 // Command cluster builds and runs a real Kubernetes control plane on this machine, for tests: etcd, kube-apiserver,
-// kube-controller-manager, kube-scheduler, the LeaderWorkerSet manager, and kwok that plays the GPU nodes. Every program
-// is built from its Go module; no container engine is needed. All listeners are on 127.0.0.1.
+// kube-controller-manager, kube-scheduler, the LeaderWorkerSet manager, and kwok that plays the GPU nodes; with --node also
+// a real node. Every program is built from its Go module; no container engine is needed. All listeners are on 127.0.0.1.
 package main
 
 import (
@@ -33,8 +33,16 @@ func commands() []command {
 		{"kill", "COMPONENT", "End one component as a crash would, by SIGKILL.", runComponent("kill")},
 		{"restart", "COMPONENT", "Stop and start one component.", runComponent("restart")},
 		{"nodes", "add COUNT | remove NAME", "Add fake GPU nodes and wait until they take pods, or remove one.", runNodes},
+		{"load-image", "FILE", "Give the real node of a cluster that is up --node an image: a docker or OCI archive.", runLoadImage},
 		{"install-lws", "", "Add LeaderWorkerSet to a cluster that is up --without lws.", runInstallLWS},
 	}
+}
+
+// ownVerbs are those that the program calls itself with.
+var ownVerbs = map[string]func(args []string) error{
+	becomeVerb:  become,
+	machineVerb: becomeMachine,
+	portVerb:    tryPort,
 }
 
 func componentNames() string {
@@ -49,8 +57,8 @@ func main() { os.Exit(dispatch(os.Args[1:])) }
 
 // dispatch runs the verb and turns its error into an exit code: 0 done, 1 failed, 2 misused.
 func dispatch(args []string) int {
-	if len(args) > 0 && args[0] == becomeVerb {
-		return exitCode(become(args[1:]))
+	if len(args) > 0 && ownVerbs[args[0]] != nil {
+		return exitCode(ownVerbs[args[0]](args[1:]))
 	}
 	if len(args) == 0 {
 		usage(os.Stderr)
@@ -229,6 +237,9 @@ func runComponent(verb string) func(context.Context, *flag.FlagSet, []string) er
 		if err != nil {
 			return err
 		}
+		if each.name == machineName && verb != "kill" {
+			return misuse("%s the machine: everything runs in it, use `down` and `up`", verb)
+		}
 		return change(ctx, t, func(c *cluster) error {
 			if verb == "kill" {
 				return c.kill(each, toTerminal())
@@ -263,6 +274,21 @@ func runNodes(ctx context.Context, set *flag.FlagSet, args []string) error {
 		})
 	}
 	return misuse("nodes %s: add or remove", words[0])
+}
+
+func runLoadImage(ctx context.Context, set *flag.FlagSet, args []string) error {
+	t, words, err := parseTarget(set, args, 1)
+	if err != nil {
+		return err
+	}
+	return change(ctx, t, func(c *cluster) error {
+		names, err := c.loadImage(ctx, words[0])
+		if err != nil {
+			return err
+		}
+		fmt.Println(strings.Join(names, "\n"))
+		return nil
+	})
 }
 
 func runInstallLWS(ctx context.Context, set *flag.FlagSet, args []string) error {

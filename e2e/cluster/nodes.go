@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ const nodesPerRack = 4
 func fakeNode(index, gpus int) object {
 	name := nodePrefix + strconv.Itoa(index)
 	resources := object{"cpu": "128", "memory": "2Ti", "pods": "110", "ephemeral-storage": "7Ti", "rdma/hca_shared_devices_a": "1000"}
-	labels := object{
+	labels := map[string]string{
 		"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
 		"topology.kubernetes.io/region": "local", "topology.kubernetes.io/zone": "local-a",
 		"topology.kubernetes.io/rack": fmt.Sprintf("rack-%d", index/nodesPerRack),
@@ -32,21 +33,8 @@ func fakeNode(index, gpus int) object {
 	spec := object{}
 	if gpus > 0 {
 		resources["nvidia.com/gpu"] = strconv.Itoa(gpus)
-		for label, value := range map[string]string{
-			"node.kubernetes.io/instance-type": "p5.48xlarge",
-			"nvidia.com/gpu.present":           "true",
-			"nvidia.com/gpu.count":             strconv.Itoa(gpus),
-			"nvidia.com/gpu.product":           "NVIDIA-H100-80GB-HBM3",
-			"nvidia.com/gpu.family":            "hopper",
-			"nvidia.com/gpu.memory":            "81559", // MiB
-			"nvidia.com/gpu.compute.major":     "9",
-			"nvidia.com/gpu.compute.minor":     "0",
-			"nvidia.com/gpu.replicas":          "1",
-			"nvidia.com/mig.capable":           "true",
-			"nvidia.com/mig.strategy":          "single",
-		} {
-			labels[label] = value
-		}
+		maps.Copy(labels, gpuLabels(gpus))
+		labels["node.kubernetes.io/instance-type"] = "p5.48xlarge"
 		spec["taints"] = []object{{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}}
 	}
 	return object{
@@ -54,6 +42,25 @@ func fakeNode(index, gpus int) object {
 		"metadata": object{"name": name, "labels": labels, "annotations": object{fakeNodeAnnotation: "fake"}},
 		"spec":     spec,
 		"status":   object{"capacity": resources, "allocatable": resources},
+	}
+}
+
+// gpuLabels are those that NVIDIA's feature discovery gives a node.
+func gpuLabels(gpus int) map[string]string {
+	if gpus == 0 {
+		return nil
+	}
+	return map[string]string{
+		"nvidia.com/gpu.present":       "true",
+		"nvidia.com/gpu.count":         strconv.Itoa(gpus),
+		"nvidia.com/gpu.product":       "NVIDIA-H100-80GB-HBM3",
+		"nvidia.com/gpu.family":        "hopper",
+		"nvidia.com/gpu.memory":        "81559", // MiB
+		"nvidia.com/gpu.compute.major": "9",
+		"nvidia.com/gpu.compute.minor": "0",
+		"nvidia.com/gpu.replicas":      "1",
+		"nvidia.com/mig.capable":       "true",
+		"nvidia.com/mig.strategy":      "single",
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *target) build(ctx context.Context, with []string, say *progress) (bin s
 // withFlag lets add-ons be named.
 func withFlag(set *flag.FlagSet, with *[]string) {
 	set.Func("with", "what to have besides: "+strings.Join(addOnNames(), ","), func(list string) error {
-		*with = sorted(strings.Split(list, ","))
+		*with = sorted(append(*with, strings.Split(list, ",")...))
 		for _, name := range *with {
 			if _, ok := addOns[name]; !ok {
 				return fmt.Errorf("no %q: one of %s", name, strings.Join(addOnNames(), ", "))
@@ -118,6 +118,10 @@ func (o *upOptions) flags(set *flag.FlagSet) {
 		return nil
 	})
 	withFlag(set, &o.with)
+	set.BoolFunc("node", "have a real node too, with kubelet and containerd: --with "+nodeKit, func(string) error {
+		o.with = sorted(append(o.with, nodeKit))
+		return nil
+	})
 	set.StringVar(&o.featureGates, "feature-gates", "", "further gates for apiserver, controller-manager and scheduler, as A=true,B=false\n"+
 		"(GenericWorkload=true, native gang scheduling, is on unless given)")
 	set.StringVar(&o.schedulerGates, "scheduler-feature-gates", "", "gates in which the scheduler differs from the others")
@@ -126,6 +130,10 @@ func (o *upOptions) flags(set *flag.FlagSet) {
 func (o *upOptions) check(set *flag.FlagSet) error {
 	o.set = map[string]bool{}
 	set.Visit(func(f *flag.Flag) { o.set[f.Name] = true })
+	if o.set["node"] {
+		o.set["with"] = true
+	}
+	o.with = slices.Compact(o.with)
 	for _, name := range o.without {
 		if !slices.Contains(optionalComponents, name) {
 			return misuse("--without %s: only %s can be left out", name, strings.Join(optionalComponents, ", "))

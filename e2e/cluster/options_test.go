@@ -38,6 +38,10 @@ func TestUpTakesEveryFlag(t *testing.T) {
 	if o, err = parseUp("--state", "/tmp/x", "--with", "kueue"); err != nil || !slices.Equal(o.with, []string{"kueue"}) {
 		t.Errorf("%+v, %v", o, err)
 	}
+	o, err = parseUp("--state", "/tmp/x", "--node", "--with", "kueue,node")
+	if err != nil || !slices.Equal(o.with, []string{"kueue", "node"}) || !o.set["with"] {
+		t.Errorf("%+v, %v", o, err)
+	}
 	o, err = parseUp("--state", "/tmp/x", "--nodes=0", "--port", "6443", "--without", "lws,kwok", "--feature-gates=A=true")
 	if err != nil || o.nodes != 0 || o.port != 6443 || !slices.Equal(o.without, []string{"kwok", "lws"}) || o.featureGates != "A=true" {
 		t.Errorf("%+v, %v", o, err)
@@ -47,7 +51,7 @@ func TestUpTakesEveryFlag(t *testing.T) {
 func TestMisuseIsToldApartFromFailure(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"fly"}, {"up", "--nodes", "many"}, {"up", "--nodes", "-1"}, {"up", "--port", "70000"}, {"up", "--no-such-flag"},
-		{"up", "--without", "etcd"}, {"up", "--with", "tea"}, {"up", "--with", "kueue", "--without", "lws"}, {"up", "--name", "a/b"}, {"up", "now"}, {"restart"}, {"restart", "kubelet"},
+		{"up", "--without", "etcd"}, {"up", "--with", "tea"}, {"up", "--with", "kueue", "--without", "lws"}, {"up", "--name", "a/b"}, {"up", "now"}, {"restart"}, {"restart", "kubelets"}, {"restart", "machine"}, {"load-image"},
 		{"nodes", "add", "none"}, {"nodes", "drain", "gpu-0"}, {"status", "-o", "xml"}, {"stop", "etcd", "apiserver"},
 	} {
 		if got := dispatch(args); got != 2 {
@@ -55,7 +59,8 @@ func TestMisuseIsToldApartFromFailure(t *testing.T) {
 		}
 	}
 	state := t.TempDir() + "/none"
-	for _, args := range [][]string{{"status", "--state", state}, {"stop", "etcd", "--state", state}, {"nodes", "--state", state, "add", "2"}} {
+	for _, args := range [][]string{{"status", "--state", state}, {"stop", "etcd", "--state", state}, {"nodes", "--state", state, "add", "2"},
+		{"load-image", "--state", state, "image.tar"}} {
 		if got := dispatch(args); got != 1 {
 			t.Errorf("%v exits with %d", args, got)
 		}

@@ -57,8 +57,8 @@ func certificateTemplate(subject pkix.Name) *x509.Certificate {
 }
 
 // issue writes NAME.crt and NAME.key, good as a client named user (and group, when not empty) and as a server on the
-// loopback address.
-func (a *authority) issue(name, user, group string) error {
+// loopback address and under the further names and addresses.
+func (a *authority) issue(name, user, group string, further ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -72,6 +72,13 @@ func (a *authority) issue(name, user, group string) error {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	template.DNSNames = []string{"localhost"}
+	for _, each := range further {
+		if address := net.ParseIP(each); address != nil {
+			template.IPAddresses = append(template.IPAddresses, address)
+		} else {
+			template.DNSNames = append(template.DNSNames, each)
+		}
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {
 		return err

@@ -110,8 +110,14 @@ func readIdentity(file string) (identity, error) {
 const becomeVerb = "become"
 
 func become(args []string) error {
-	if len(args) < 2 {
+	if len(args) < 3 {
 		return misuse("become is for this program's own use")
+	}
+	pidFile, cgroup, argv := args[0], args[1], args[2:]
+	if cgroup != "" {
+		if err := joinCgroup(cgroup); err != nil {
+			return err
+		}
 	}
 	id, err := identify(os.Getpid())
 	if err != nil {
@@ -121,10 +127,10 @@ func become(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFileAtomically(args[0], content, 0o600); err != nil {
+	if err := writeFileAtomically(pidFile, content, 0o600); err != nil {
 		return err
 	}
-	return fmt.Errorf("exec %s: %w", args[1], syscall.Exec(args[1], args[1:], os.Environ()))
+	return fmt.Errorf("exec %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
 // daemon is a component's process as its launcher sees it.
@@ -134,19 +140,28 @@ type daemon struct {
 	end  error         // how it ended; to be read after gone
 }
 
+// daemonPlan tells how a daemon's process is made.
+type daemonPlan struct {
+	argv                  []string
+	dir, pidFile, logFile string
+	cgroup                string     // to be in; empty: that of the launcher
+	namespaces            uintptr    // of its own, as clone(2) counts them
+	files                 []*os.File // what it has open, from descriptor 3 on
+}
+
 // startDaemon runs argv in a session of its own with its output in logFile, and returns once pidFile names it.
-func startDaemon(argv []string, dir, pidFile, logFile string) (*daemon, error) {
-	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func startDaemon(plan daemonPlan) (*daemon, error) {
+	log, err := os.OpenFile(plan.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command("/proc/self/exe", append([]string{becomeVerb, pidFile}, argv...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	cmd := exec.Command("/proc/self/exe", append([]string{becomeVerb, plan.pidFile, plan.cgroup}, plan.argv...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = plan.dir, log, log, plan.files
 	// Nothing of the user's environment: no proxy, KUBECONFIG or ~/.kwok may change what a component does.
 	// GOGC spends memory (at the end of a start the API server has 780 MB instead of 540) to save a fifth of its processor time.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GOGC=200"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Env = []string{"PATH=" + strings.Join(systemFolders(), ":"), "HOME=" + plan.dir, "GOGC=200"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: plan.namespaces}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -156,12 +171,12 @@ func startDaemon(argv []string, dir, pidFile, logFile string) (*daemon, error) {
 		close(d.gone)
 	}()
 	err = pollUntil(context.Background(), 10*time.Second, func() bool {
-		id, err := readIdentity(pidFile)
+		id, err := readIdentity(plan.pidFile)
 		d.id = id
 		return (err == nil && id.PID == cmd.Process.Pid) || d.ended()
 	})
 	if err != nil || d.ended() {
-		return d, fmt.Errorf("%s did not start", filepath.Base(argv[0]))
+		return d, fmt.Errorf("%s did not start", filepath.Base(plan.argv[0]))
 	}
 	return d, nil
 }

@@ -8,10 +8,16 @@ import (
 	"time"
 )
 
-// The tests start the test binary itself as a daemon; it then has to play the part of the real program's hidden command.
+// clusterVerb lets a test run the whole program as a process of its own.
+const clusterVerb = "cluster"
+
+// The tests start the test binary itself as a daemon; it then has to play the part of the real program's hidden commands.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == becomeVerb {
-		os.Exit(exitCode(become(os.Args[2:])))
+	if len(os.Args) > 1 && ownVerbs[os.Args[1]] != nil {
+		os.Exit(exitCode(ownVerbs[os.Args[1]](os.Args[2:])))
+	}
+	if len(os.Args) > 1 && os.Args[1] == clusterVerb {
+		os.Exit(dispatch(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
@@ -76,7 +82,7 @@ func TestAZombieCountsAsGone(t *testing.T) {
 func TestADaemonWritesItsOwnPidFileAndResistsWhatStopsTheLauncher(t *testing.T) {
 	dir := t.TempDir()
 	pidFile := filepath.Join(dir, "sleeper.pid")
-	d, err := startDaemon([]string{"/bin/sleep", "60"}, dir, pidFile, filepath.Join(dir, "sleeper.log"))
+	d, err := startDaemon(daemonPlan{argv: []string{"/bin/sleep", "60"}, dir: dir, pidFile: pidFile, logFile: filepath.Join(dir, "sleeper.log")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +102,7 @@ func TestADaemonWritesItsOwnPidFileAndResistsWhatStopsTheLauncher(t *testing.T) 
 func TestADaemonThatCannotStartIsReported(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
-	d, err := startDaemon([]string{filepath.Join(dir, "absent")}, dir, filepath.Join(dir, "pid"), log)
+	d, err := startDaemon(daemonPlan{argv: []string{filepath.Join(dir, "absent")}, dir: dir, pidFile: filepath.Join(dir, "pid"), logFile: log})
 	if err == nil { // the pid file was seen before the exec failed
 		<-d.gone
 	}
@@ -111,7 +117,7 @@ func TestADaemonThatCannotStartIsReported(t *testing.T) {
 func TestKillDoesNotAskFirst(t *testing.T) {
 	dir := t.TempDir()
 	// It does not end when asked, so only SIGKILL ends it.
-	d, err := startDaemon([]string{"/bin/sh", "-c", "trap '' TERM; exec sleep 60"}, dir, filepath.Join(dir, "pid"), filepath.Join(dir, "log"))
+	d, err := startDaemon(daemonPlan{argv: []string{"/bin/sh", "-c", "trap '' TERM; exec sleep 60"}, dir: dir, pidFile: filepath.Join(dir, "pid"), logFile: filepath.Join(dir, "log")})
 	if err != nil {
 		t.Fatal(err)
 	}

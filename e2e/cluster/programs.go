@@ -78,6 +78,12 @@ var base = kit{programs: programs, manifests: manifests}
 
 // addOns may be named by --with. Each is a kit of its own: who does not ask for it never builds it.
 var addOns = map[string]kit{
+	nodeKit: {programs: []program{
+		{"kubelet", "node", "k8s.io/kubernetes/cmd/kubelet", kubernetesStamp},
+		{"kube-proxy", "node", "k8s.io/kubernetes/cmd/kube-proxy", kubernetesStamp},
+		{"device-plugin", "device-plugin", "inference-operator.dev/e2e/cluster/tools/device-plugin", ""},
+		{"coredns", "coredns", "inference-operator.dev/e2e/cluster/tools/coredns", ""},
+	}},
 	"kueue": {
 		programs: []program{{"kueue", "kueue", "sigs.k8s.io/kueue/cmd/kueue", ""}},
 		manifests: []manifest{

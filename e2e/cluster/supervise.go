@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,15 +32,20 @@ func newSupervisor(c *cluster, say *progress) *supervisor {
 
 // launch starts the component's process and does not wait until it works.
 func (s *supervisor) launch(each component) error {
-	for _, port := range each.ports {
-		if held, ok := s.held[port]; ok {
-			held.release()
-			delete(s.held, port)
+	if !s.c.hasNode() { // else the machine has them all
+		for _, port := range each.ports {
+			if held, ok := s.held[port]; ok {
+				held.release()
+				delete(s.held, port)
+			}
 		}
 	}
-	argv := append([]string{s.c.program(each)}, each.args(s.c)...)
 	os.Remove(s.c.pidFile(each.name)) // of an earlier process of this component, which has ended
-	d, err := startDaemon(argv, s.c.state, s.c.pidFile(each.name), s.c.logFile(each.name))
+	plan, err := s.plan(each)
+	if err != nil {
+		return err
+	}
+	d, err := startDaemon(plan)
 	if d != nil {
 		s.started = append(s.started, each)
 		s.daemons[each.name] = d
@@ -51,6 +57,26 @@ func (s *supervisor) launch(each component) error {
 		return death
 	}
 	return err
+}
+
+// plan tells how the component's process is made.
+func (s *supervisor) plan(each component) (daemonPlan, error) {
+	plan := daemonPlan{
+		argv: append([]string{s.c.program(each)}, each.args(s.c)...),
+		dir:  s.c.state, pidFile: s.c.pidFile(each.name), logFile: s.c.logFile(each.name),
+	}
+	if !s.c.hasNode() {
+		return plan, nil
+	}
+	plan.cgroup = cgroupName(s.c.state)
+	var err error
+	if each.name == machineName {
+		plan.namespaces = syscall.CLONE_NEWNET | syscall.CLONE_NEWNS
+		plan.files, err = s.listeners()
+	} else {
+		plan.argv, err = s.c.inMachine(plan.argv...)
+	}
+	return plan, err
 }
 
 // await polls until done says true, a component dies, the user interrupts or startLimit is over.
@@ -156,5 +182,5 @@ func (c *cluster) stopAll(say *progress) (stopped int, first error) {
 		}
 		first = errors.Join(first, stopOne(each))
 	}
-	return stopped, first
+	return stopped, errors.Join(first, clearCgroups(c.state)) // and the containers
 }

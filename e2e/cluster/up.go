@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,12 @@ func up(ctx context.Context, o upOptions, say *progress) (*cluster, error) {
 	}
 	if err := clearRemains(o.state, say); err != nil {
 		return nil, err
+	}
+	if slices.Contains(o.with, nodeKit) {
+		cache, err := os.UserCacheDir()
+		if err = errors.Join(err, requireMachine(o.state, cmp.Or(o.binDir, cache))); err != nil {
+			return nil, err
+		}
 	}
 	bin, added, err := o.build(ctx, o.with, say)
 	if err != nil {
@@ -92,7 +99,7 @@ func alreadyUp(ctx context.Context, o upOptions, say *progress) (*cluster, error
 func clearRemains(state string, say *progress) error {
 	entries, err := os.ReadDir(state)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return clearCgroups(state)
 	}
 	if err != nil {
 		return err
@@ -120,6 +127,11 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	if err := errors.Join(c.writeConfiguration(), c.save()); err != nil {
 		return err
 	}
+	if c.hasNode() {
+		if err := s.startMachine(ctx); err != nil {
+			return err
+		}
+	}
 	for _, each := range components[:2] { // etcd, apiserver
 		err := s.say.step(each.binary+" ready", func() error {
 			if err := s.launch(each); err != nil {
@@ -134,7 +146,7 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	// The API answers: all the others start at once, then each is waited for.
 	others := c.present()[2:]
 	for _, each := range others {
-		if needsDefinitions(each) {
+		if startsApart(each) {
 			continue
 		}
 		if err := s.launch(each); err != nil {
@@ -143,6 +155,11 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	}
 	if _, err := c.createNodes(ctx, c.Nodes); err != nil {
 		return err
+	}
+	if c.hasNode() {
+		if err := s.startNode(ctx); err != nil {
+			return err
+		}
 	}
 	if !slices.Contains(c.Without, "lws") {
 		if err := s.startLWS(ctx); err != nil {
@@ -157,21 +174,25 @@ func (s *supervisor) bringUp(ctx context.Context, port int) error {
 	return s.awaitAll(ctx, others)
 }
 
-// needsDefinitions says whether the component can only start once its own kinds are served.
-func needsDefinitions(each component) bool { return each.name == "lws" || each.name == "kueue" }
+// startsApart says whether the component starts once something else is there: its own kinds, or a container runtime.
+func startsApart(each component) bool { return each.name == "lws" || each.kit != "" }
 
 func (s *supervisor) awaitAll(ctx context.Context, others []component) error {
 	for _, each := range others {
-		if needsDefinitions(each) {
+		if startsApart(each) && each.kit != nodeKit {
 			continue // its own start has waited for it
 		}
 		if err := s.say.step(each.binary+" ready", func() error { return s.awaitHealthy(ctx, each) }); err != nil {
 			return err
 		}
 	}
-	if s.c.Nodes > 0 {
-		what := fmt.Sprintf("%d nodes ready, %d GPUs each", s.c.Nodes, s.c.GPUs)
-		if err := s.say.step(what, func() error { return s.awaitNodes(ctx, s.c.Nodes) }); err != nil {
+	nodes := s.c.Nodes
+	if s.c.hasNode() {
+		nodes++
+	}
+	if nodes > 0 {
+		what := fmt.Sprintf("%d nodes ready, %d GPUs each", nodes, s.c.GPUs)
+		if err := s.say.step(what, func() error { return s.awaitNodes(ctx, nodes) }); err != nil {
 			return err
 		}
 	}
@@ -188,6 +209,9 @@ func (s *supervisor) awaitAll(ctx context.Context, others []component) error {
 func (s *supervisor) reservePorts(port int) error {
 	s.c.Ports = map[string]int{}
 	for _, each := range components {
+		if each.kit == nodeKit && !s.c.hasNode() {
+			continue
+		}
 		for _, name := range each.ports {
 			var r reservation
 			var err error
