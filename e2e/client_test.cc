@@ -207,21 +207,24 @@ TEST_F(ClientTest, StreamsTheInitialListAndSaysWhereItEnds) {
   EXPECT_EQ(added_at_end, 2);
 }
 
-TEST_F(ClientTest, AppliesStatusApartFromSpec) {
+TEST_F(ClientTest, WritesTheStatusOfTheIncarnationThatItNames) {
   // A service needs no controller to be complete, and none writes its status.
   Json service = {{"apiVersion", "v1"}, {"kind", "Service"}, {"metadata", {{"name", "one"}, {"namespace", ns_}}}};
   service["spec"]["ports"] = Json::array({{{"port", 80}}});
   const auto applied = client_->apply(kService, service, {}, {});
   ASSERT_TRUE(applied) << applied.error().to_string();
-  service["spec"]["ports"][0]["port"] = 81;
-  service["status"]["conditions"] = Json::array({{{"type", "client-test.example/Seen"},
-                                                  {"status", "True"},
-                                                  {"reason", "Test"},
-                                                  {"message", ""},
-                                                  {"lastTransitionTime", "2026-01-01T00:00:00Z"}}});
-  const auto written = client_->apply_status(kService, service, {});
+  Json status = (*applied)["status"];
+  status["conditions"] = Json::array({{{"type", "client-test.example/Seen"},
+                                       {"status", "True"},
+                                       {"reason", "Test"},
+                                       {"message", ""},
+                                       {"lastTransitionTime", "2026-01-01T00:00:00Z"}}});
+  const auto other = client_->write_status(kService, {ns_, "one"}, "00000000-0000-0000-0000-000000000000", status, {});
+  ASSERT_FALSE(other);
+  EXPECT_TRUE(other.error().is_invalid()) << other.error().to_string();
+  EXPECT_FALSE((*client_->get(kService, {ns_, "one"}, {}))["status"].contains("conditions"));
+  const auto written = client_->write_status(kService, {ns_, "one"}, (*applied)["metadata"]["uid"], status, {});
   ASSERT_TRUE(written) << written.error().to_string();
-  EXPECT_EQ((*written)["spec"]["ports"][0]["port"], 80) << "the status subresource leaves the spec alone";
   EXPECT_EQ((*written)["status"]["conditions"][0]["type"], "client-test.example/Seen");
 }
 

@@ -309,15 +309,9 @@ Duration InferenceDeploymentReconciler::pause_before_telling(const Observed& obs
 std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(const Observed& observed,
                                                                                 const Json& status,
                                                                                 std::stop_token stop) {
-  const Json& metadata = (*observed.object)["metadata"];
-  // The uid makes a write for an object that was deleted and made anew fail instead of describing the wrong one.
-  const Json object = {
-      {"apiVersion", crd::kApiVersion},
-      {"kind", crd::kInferenceDeploymentKind},
-      {"metadata", {{"name", metadata["name"]}, {"namespace", metadata["namespace"]}, {"uid", metadata["uid"]}}},
-      {"status", status}};
-  auto written = api_.apply_status(client::resources::kInferenceDeployment, object, stop);
   const auto ref = runtime::ref_of(*observed.object);
+  auto written =
+      api_.write_status(client::resources::kInferenceDeployment, ref, runtime::uid_of(*observed.object), status, stop);
   told_at_.with([&](auto& told_at) { told_at[ref] = clock_.now(); });
   if (written) {
     own_writes_.note(ref, client::resources::kInferenceDeployment, std::make_shared<const Json>(std::move(*written)),
@@ -325,6 +319,8 @@ std::expected<void, ReconcileError> InferenceDeploymentReconciler::write_status(
     return {};
   }
   if (written.error().is_not_found()) return {};
+  // Most likely it was deleted and made anew, which the cache will show.
+  if (written.error().is_invalid()) return std::unexpected(ReconcileError::retry("write status", written.error()));
   return std::unexpected(retry(ref, written.error(), "write status"));
 }
 

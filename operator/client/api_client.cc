@@ -333,9 +333,10 @@ std::expected<Json, ApiError> ApiClient::apply(const Resource& resource, const J
   return call_json(make_apply(resource, object, options), stop, written_fields());
 }
 
-std::expected<Json, ApiError> ApiClient::apply_status(const Resource& resource, const Json& object,
+std::expected<Json, ApiError> ApiClient::write_status(const Resource& resource, const ObjectRef& ref,
+                                                      const std::string& uid, const Json& status,
                                                       std::stop_token stop) {
-  return call_json(make_apply(resource, object, {.force = Force::kYes}, "status"), stop, written_fields());
+  return call_json(make_write_status(resource, ref, uid, status), stop, written_fields());
 }
 
 std::expected<Json, ApiError> ApiClient::json_patch(const Resource& resource, const ObjectRef& ref,

@@ -151,8 +151,11 @@ class ApiClient {
   /// Server-side apply: `object` holds exactly the fields that we want to own, with apiVersion, kind and metadata.name.
   [[nodiscard]] std::expected<Json, ApiError> apply(const Resource& resource, const Json& object,
                                                     const ApplyOptions& options, std::stop_token stop);
-  /// Server-side apply of the status subresource, forced: status has one owner.
-  [[nodiscard]] std::expected<Json, ApiError> apply_status(const Resource& resource, const Json& object,
+  /// Makes this the whole status of the object that has this uid. 422 when it was deleted and made anew, and nothing is
+  /// changed then: a JSON patch can tell, where server-side apply to a status ignores the uid (seen in
+  /// Kubernetes 1.37).
+  [[nodiscard]] std::expected<Json, ApiError> write_status(const Resource& resource, const ObjectRef& ref,
+                                                           const std::string& uid, const Json& status,
                                                            std::stop_token stop);
   /// A JSON patch (RFC 6902). 422 when one of its `test` operations does not hold; nothing is changed then.
   [[nodiscard]] std::expected<Json, ApiError> json_patch(const Resource& resource, const ObjectRef& ref,

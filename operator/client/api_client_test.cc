@@ -83,14 +83,14 @@ TEST_F(ApiClientTest, WritesAndRemoves) {
   auto client = connect(server);
   EXPECT_TRUE(client->create(kDeployment, kWeb, {}, {}));
   EXPECT_TRUE(client->apply(kDeployment, kWeb, {}, {}));
-  EXPECT_TRUE(client->apply_status(kDeployment, kWeb, {}));
+  EXPECT_TRUE(client->write_status(kDeployment, {"ns", "web"}, "u1", {{"replicas", 1}}, {}));
   EXPECT_TRUE(client->remove(kDeployment, {"ns", "web"}, {}, {}));
   EXPECT_EQ(client->get_raw("/version", {}), Json::parse(R"({"major":"1"})"));
   const auto requests = server.requests();
   ASSERT_EQ(requests.size(), 5U);
-  EXPECT_EQ(requests[2].target,
-            "/apis/apps/v1/namespaces/ns/deployments/web/"
-            "status?fieldManager=inference-operator&fieldValidation=Strict&force=true");
+  EXPECT_EQ(
+      requests[2].target,
+      "/apis/apps/v1/namespaces/ns/deployments/web/status?fieldManager=inference-operator&fieldValidation=Strict");
   EXPECT_EQ(requests[3].method, "DELETE");
   EXPECT_EQ(observed_, "create 201;patch 200;patch 200;delete 200;get 200;");
 }
@@ -248,7 +248,7 @@ TEST_F(ApiClientTest, SendsNoWriteOnceItMayNotWriteButStillReads) {
   EXPECT_EQ(server.requests().size(), 1U);
   EXPECT_TRUE((*client)->create(kDeployment, kWeb, {}, {}).error().is_cancelled());
   EXPECT_TRUE((*client)->remove(kDeployment, {"ns", "web"}, {}, {}).error().is_cancelled());
-  EXPECT_TRUE((*client)->apply_status(kDeployment, kWeb, {}).error().is_cancelled());
+  EXPECT_TRUE((*client)->write_status(kDeployment, {"ns", "web"}, "u1", {}, {}).error().is_cancelled());
   EXPECT_EQ(server.requests().size(), 1U);
   EXPECT_TRUE((*client)->get(kDeployment, {"ns", "web"}, {}));
   EXPECT_EQ(asked, 6);

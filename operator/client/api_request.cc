@@ -166,10 +166,10 @@ std::expected<ApiRequest, ApiError> make_create(const Resource& resource, const 
 }
 
 std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const Json& object,
-                                               const ApplyOptions& options, std::string_view subresource) {
+                                               const ApplyOptions& options) {
   auto ref = target_of(resource, object);
   if (!ref) return std::unexpected(std::move(ref.error()));
-  auto path = object_path_of(resource, *ref, subresource);
+  auto path = object_path_of(resource, *ref);
   if (!path) return std::unexpected(std::move(path.error()));
   auto body = to_body(object);
   if (!body) return std::unexpected(std::move(body.error()));
@@ -184,20 +184,35 @@ std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const J
                                          .replay = HttpRequest::Replay::kIfHarmless}};
 }
 
-std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
-                                                    const Json& operations) {
-  auto path = object_path_of(resource, ref);
+namespace {
+
+std::expected<ApiRequest, ApiError> make_patch(std::expected<std::string, ApiError> path, const Json& operations,
+                                               HttpRequest::Replay replay) {
   if (!path) return std::unexpected(std::move(path.error()));
   auto body = to_body(operations);
   if (!body) return std::unexpected(std::move(body.error()));
   Query query(std::move(*path));
   query.add("fieldManager", kFieldManager).add("fieldValidation", text(FieldValidation::kStrict));
-  // What its `test` operations asked for need not hold any more at a second delivery.
   return ApiRequest{"patch", HttpRequest{.method = "PATCH",
                                          .target = query.take(),
                                          .headers = {{"Content-Type", std::string(kJsonPatchType)}},
                                          .body = std::move(*body),
-                                         .replay = HttpRequest::Replay::kIfUndelivered}};
+                                         .replay = replay}};
+}
+
+}  // namespace
+
+std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
+                                                    const Json& operations) {
+  // What its `test` operations asked for need not hold any more at a second delivery.
+  return make_patch(object_path_of(resource, ref), operations, HttpRequest::Replay::kIfUndelivered);
+}
+
+std::expected<ApiRequest, ApiError> make_write_status(const Resource& resource, const ObjectRef& ref,
+                                                      const std::string& uid, const Json& status) {
+  const Json operations = {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", uid}},
+                           {{"op", "add"}, {"path", "/status"}, {"value", status}}};
+  return make_patch(object_path_of(resource, ref, "status"), operations, HttpRequest::Replay::kIfHarmless);
 }
 
 std::expected<ApiRequest, ApiError> make_remove(const Resource& resource, const ObjectRef& ref,

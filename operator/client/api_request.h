@@ -21,10 +21,11 @@ struct ApiRequest {
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_watch(const Resource& resource, const WatchOptions& options);
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_create(const Resource& resource, const Json& object,
                                                               const WriteOptions& options);
-/// `subresource` is empty or "status".
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const Json& object,
-                                                             const ApplyOptions& options,
-                                                             std::string_view subresource = {});
+                                                             const ApplyOptions& options);
+/// The status subresource of the object that has this uid.
+[[nodiscard]] std::expected<ApiRequest, ApiError> make_write_status(const Resource& resource, const ObjectRef& ref,
+                                                                    const std::string& uid, const Json& status);
 /// `operations` is a JSON patch (RFC 6902).
 [[nodiscard]] std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
                                                                   const Json& operations);

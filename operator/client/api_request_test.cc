@@ -67,8 +67,22 @@ TEST(ApiRequest, Applies) {
       request->http.target,
       "/apis/apps/v1/namespaces/ns/deployments/web?fieldManager=inference-operator&fieldValidation=Strict&force=true");
   EXPECT_EQ(request->http.headers, (Headers{{"Content-Type", "application/apply-patch+yaml"}}));
-  EXPECT_EQ(make_apply(kDeployment, kWeb, {.field_manager = "other"}, "status")->http.target,
-            "/apis/apps/v1/namespaces/ns/deployments/web/status?fieldManager=other&fieldValidation=Strict");
+  EXPECT_EQ(make_apply(kDeployment, kWeb, {.field_manager = "other"})->http.target,
+            "/apis/apps/v1/namespaces/ns/deployments/web?fieldManager=other&fieldValidation=Strict");
+}
+
+TEST(ApiRequest, WritesTheStatusOfOneIncarnation) {
+  const auto request = make_write_status(kDeployment, {"ns", "web"}, "u1", {{"replicas", 1}});
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->verb, "patch");
+  EXPECT_EQ(
+      request->http.target,
+      "/apis/apps/v1/namespaces/ns/deployments/web/status?fieldManager=inference-operator&fieldValidation=Strict");
+  EXPECT_EQ(request->http.headers, (Headers{{"Content-Type", "application/json-patch+json"}}));
+  EXPECT_EQ(Json::parse(request->http.body), Json::parse(R"([
+    {"op": "test", "path": "/metadata/uid", "value": "u1"},
+    {"op": "add", "path": "/status", "value": {"replicas": 1}}])"));
+  EXPECT_EQ(request->http.replay, Replay::kIfHarmless);
 }
 
 TEST(ApiRequest, RefusesObjectsThatAreNotWhatTheyAreSentAs) {

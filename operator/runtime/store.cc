@@ -144,6 +144,17 @@ void StoreWriter::add_to_snapshot(const Json& object) {
   snapshot_.insert_or_assign(ref_of(object), rest(object));
 }
 
+namespace {
+
+/// An object that was deleted and made anew meanwhile is not one that has changed, however alike the two are.
+void tell_of_replaced(const Change& change, const std::function<void(const Change&)>& on_change) {
+  if (uid_of(*change.before) == uid_of(*change.after)) return on_change(change);
+  on_change({.ref = change.ref, .before = change.before, .after = nullptr});
+  on_change({.ref = change.ref, .before = nullptr, .after = change.after});
+}
+
+}  // namespace
+
 void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_change) {
   std::vector<IndexedEntries> indexed(contents_->indexes.size());
   for (const Entry& entry : snapshot_) StoreContents::insert(indexed, entry);
@@ -161,7 +172,8 @@ void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_c
       continue;
     }
     if (before->second.packed.resource_version() != object.packed.resource_version()) {
-      on_change({.ref = ref, .before = before->second.packed.unpack(), .after = object.packed.unpack()});
+      tell_of_replaced({.ref = ref, .before = before->second.packed.unpack(), .after = object.packed.unpack()},
+                       on_change);
     }
     old.erase(before);
   }

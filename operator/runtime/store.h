@@ -78,7 +78,7 @@ class StoreWriter {
   /// Adds an object to the snapshot begun.
   void add_to_snapshot(const Json& object);
   /// Swaps the new snapshot in at once, then calls `on_change` for what differs by resourceVersion from the old one, so
-  /// that deletions missed while away show as such.
+  /// that deletions missed while away show as such; of an object with another uid both its deletion and its creation.
   void commit_snapshot(const std::function<void(const Change&)>& on_change);
 
   /// One object was created or changed.

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "operator/runtime/object_meta.h"
+
 namespace inference::runtime {
 namespace {
 
@@ -81,6 +83,25 @@ TEST(Store, SwapsASnapshotInAtOnceAndNamesWhatDiffers) {
   const std::map<std::string, std::pair<bool, bool>> expected{
       {"changed", {true, true}}, {"gone", {true, false}}, {"new", {false, true}}};
   EXPECT_EQ(seen, expected);
+}
+
+TEST(Store, TellsAnObjectThatWasMadeAnewWhileAwayFromOneThatChanged) {
+  StoreWriter writer;
+  const auto incarnation = [](const char* uid, const char* version) {
+    Json made = object("a", "m", version);
+    made["metadata"]["uid"] = uid;
+    made["metadata"]["generation"] = 1;
+    return made;
+  };
+  (void)writer.apply(incarnation("u1", "1"));
+  writer.begin_snapshot();
+  writer.add_to_snapshot(incarnation("u2", "7"));
+  std::vector<std::string> told;
+  writer.commit_snapshot([&told](const Change& change) {
+    const auto title = [](const Object& object) { return object == nullptr ? "nothing" : uid_of(*object); };
+    told.push_back(title(change.before) + " to " + title(change.after));
+  });
+  EXPECT_EQ(told, (std::vector<std::string>{"u1 to nothing", "nothing to u2"}));
 }
 
 TEST(Store, FindsChildrenByTheUidOfTheirOwner) {
