@@ -152,14 +152,14 @@ TEST_F(ReflectorTest, CountsAMissingKindAsSyncedAndStartsWhenItIsInstalled) {
   server_.answer_list(std::unexpected(status_error(404)));
   server_.answer_list(std::unexpected(status_error(404)));
   start();
-  sit_out(seconds(5));
+  sit_out(seconds(30));
   ASSERT_TRUE(server_.wait_for_calls(2));
   ASSERT_TRUE(clock_.wait_for_sleepers(1));
   EXPECT_TRUE(reflector_.has_synced());
   EXPECT_FALSE(reflector_.served());
   EXPECT_EQ(heard(), (Lines{"not served", "synced"}));
   server_.answer_list(page({make_object("a", "1")}, "10"));
-  sit_out(seconds(5));
+  sit_out(seconds(30));
   ASSERT_TRUE(server_.wait_for_calls(4));
   EXPECT_EQ(server_.calls().back(), "watch 10");
   EXPECT_TRUE(reflector_.served());
