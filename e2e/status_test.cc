@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 
 #include "cli/status_evidence.h"
 #include "diagnose/diagnosis.h"
@@ -61,8 +62,12 @@ class StatusTest : public OwnNodesSuite {
     ASSERT_TRUE(file.good()) << "record it: UPDATE_STATES=1";
     const diagnose::Diagnosis recorded = diagnose::diagnose(diagnose::Evidence::from_json(Json::parse(file)));
     EXPECT_EQ(told.rule, recorded.rule);
-    EXPECT_EQ(told.finding.cause, recorded.finding.cause);
+    EXPECT_EQ(of_whichever_pod(told.finding.cause), of_whichever_pod(recorded.finding.cause));
     EXPECT_EQ(told.finding.next, recorded.finding.next);
+  }
+  /// Which pod of a group fails first is chance.
+  [[nodiscard]] static std::string of_whichever_pod(const std::string& cause) {
+    return std::regex_replace(cause, std::regex(R"(pod m-0-\d+:)"), "pod m-0:");
   }
   [[nodiscard]] std::string first_pod() {
     std::vector<std::string> names;
