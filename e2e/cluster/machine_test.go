@@ -119,7 +119,7 @@ func TestCgroupsOfTwoClustersDiffer(t *testing.T) {
 
 func TestAllThatARealNodeLacksIsSaidAtOnce(t *testing.T) {
 	whole := conditions{capabilities: ^uint64(0), has: func(string) bool { return true }, plugins: true,
-		hierarchies: []hierarchy{{controllers: []string{"cpu", "cpuset", "memory", "pids"}}}, folders: []string{"/work/x"}}
+		hierarchies: []hierarchy{{controllers: []string{"cpu", "cpuset", "memory", "pids"}}}, folders: []string{"/srv/x"}}
 	if lacks := whole.lacking(); len(lacks) > 0 {
 		t.Errorf("a machine that has everything lacks %v", lacks)
 	}

@@ -110,6 +110,20 @@ ApiRequest read_request(std::string verb, std::string target) {
           HttpRequest{.method = "GET", .target = std::move(target), .replay = HttpRequest::Replay::kIfHarmless}};
 }
 
+std::expected<ApiRequest, ApiError> make_patch(std::expected<std::string, ApiError> path, const Json& operations,
+                                               HttpRequest::Replay replay) {
+  if (!path) return std::unexpected(std::move(path.error()));
+  auto body = to_body(operations);
+  if (!body) return std::unexpected(std::move(body.error()));
+  Query query(std::move(*path));
+  query.add("fieldManager", kFieldManager).add("fieldValidation", text(FieldValidation::kStrict));
+  return ApiRequest{"patch", HttpRequest{.method = "PATCH",
+                                         .target = query.take(),
+                                         .headers = {{"Content-Type", std::string(kJsonPatchType)}},
+                                         .body = std::move(*body),
+                                         .replay = replay}};
+}
+
 }  // namespace
 
 std::expected<ApiRequest, ApiError> make_get(const Resource& resource, const ObjectRef& ref) {
@@ -183,24 +197,6 @@ std::expected<ApiRequest, ApiError> make_apply(const Resource& resource, const J
                                          .body = std::move(*body),
                                          .replay = HttpRequest::Replay::kIfHarmless}};
 }
-
-namespace {
-
-std::expected<ApiRequest, ApiError> make_patch(std::expected<std::string, ApiError> path, const Json& operations,
-                                               HttpRequest::Replay replay) {
-  if (!path) return std::unexpected(std::move(path.error()));
-  auto body = to_body(operations);
-  if (!body) return std::unexpected(std::move(body.error()));
-  Query query(std::move(*path));
-  query.add("fieldManager", kFieldManager).add("fieldValidation", text(FieldValidation::kStrict));
-  return ApiRequest{"patch", HttpRequest{.method = "PATCH",
-                                         .target = query.take(),
-                                         .headers = {{"Content-Type", std::string(kJsonPatchType)}},
-                                         .body = std::move(*body),
-                                         .replay = replay}};
-}
-
-}  // namespace
 
 std::expected<ApiRequest, ApiError> make_json_patch(const Resource& resource, const ObjectRef& ref,
                                                     const Json& operations) {

@@ -63,6 +63,13 @@ std::vector<Object> unpack(const std::vector<PackedObject>& packed) {
   return objects;
 }
 
+/// An object that was deleted and made anew meanwhile is not one that has changed, however alike the two are.
+void tell_of_replaced(const Change& change, const std::function<void(const Change&)>& on_change) {
+  if (uid_of(*change.before) == uid_of(*change.after)) return on_change(change);
+  on_change({.ref = change.ref, .before = change.before, .after = nullptr});
+  on_change({.ref = change.ref, .before = nullptr, .after = change.after});
+}
+
 }  // namespace
 
 Index index_by_owner_uid() {
@@ -143,17 +150,6 @@ StoredObject StoreWriter::rest(const Json& object) {
 void StoreWriter::add_to_snapshot(const Json& object) {
   snapshot_.insert_or_assign(ref_of(object), rest(object));
 }
-
-namespace {
-
-/// An object that was deleted and made anew meanwhile is not one that has changed, however alike the two are.
-void tell_of_replaced(const Change& change, const std::function<void(const Change&)>& on_change) {
-  if (uid_of(*change.before) == uid_of(*change.after)) return on_change(change);
-  on_change({.ref = change.ref, .before = change.before, .after = nullptr});
-  on_change({.ref = change.ref, .before = nullptr, .after = change.after});
-}
-
-}  // namespace
 
 void StoreWriter::commit_snapshot(const std::function<void(const Change&)>& on_change) {
   std::vector<IndexedEntries> indexed(contents_->indexes.size());
