@@ -135,4 +135,15 @@ inline std::size_t lines_in(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
+/// A kubeconfig for the server; its context is about namespace llm.
+inline std::string kubeconfig(const std::string& url) {
+  return Json{{"apiVersion", "v1"},
+              {"kind", "Config"},
+              {"current-context", "c"},
+              {"clusters", {{{"name", "k"}, {"cluster", {{"server", url}}}}}},
+              {"users", {{{"name", "u"}, {"user", Json::object()}}}},
+              {"contexts", {{{"name", "c"}, {"context", {{"cluster", "k"}, {"user", "u"}, {"namespace", "llm"}}}}}}}
+      .dump();
+}
+
 }  // namespace inference::cli::fixtures

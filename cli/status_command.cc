@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "base/wording.h"
 #include "base/yaml_writer.h"
 #include "cli/status_evidence.h"
 #include "diagnose/diagnosis.h"
@@ -35,7 +36,7 @@ std::string summary(const Evidence& in) {
   if (const std::string gang = in.text("/status/resolved/gang"); in.number("/status/nodes") > 1)
     text += "; gang " + gang;
   if (const auto restarts = in.number("/status/groups/restarts"); restarts > 0)
-    text += "; groups were made anew " + std::to_string(restarts) + (restarts == 1 ? " time" : " times");
+    text += "; groups were made anew " + counted(restarts, "time");
   return text;
 }
 

@@ -85,16 +85,6 @@ TEST(StatusCommand, BearsWhateverStandsInTheEvidence) {
   }
 }
 
-std::string kubeconfig(const std::string& url) {
-  return Json{{"apiVersion", "v1"},
-              {"kind", "Config"},
-              {"current-context", "c"},
-              {"clusters", {{{"name", "k"}, {"cluster", {{"server", url}}}}}},
-              {"users", {{{"name", "u"}, {"user", Json::object()}}}},
-              {"contexts", {{{"name", "c"}, {"context", {{"cluster", "k"}, {"user", "u"}, {"namespace", "llm"}}}}}}}
-      .dump();
-}
-
 const std::string kForbidden =
     R"({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "nodes is forbidden: User \"u\" cannot list"})";
 

@@ -51,17 +51,6 @@ TEST(TopologyCommand, NeverCallsUnreadableInputVerified) {
   EXPECT_NE(missing.err.find("/no/such/file"), std::string::npos);
 }
 
-/// A kubeconfig for the server; its context is about namespace llm.
-std::string kubeconfig(const std::string& url) {
-  return Json{{"apiVersion", "v1"},
-              {"kind", "Config"},
-              {"current-context", "c"},
-              {"clusters", {{{"name", "k"}, {"cluster", {{"server", url}}}}}},
-              {"users", {{{"name", "u"}, {"user", Json::object()}}}},
-              {"contexts", {{{"name", "c"}, {"context", {{"cluster", "k"}, {"user", "u"}, {"namespace", "llm"}}}}}}}
-      .dump();
-}
-
 Json reported(const std::string& matrix, bool held) {
   Json statuses = Json::array(
       {{{"name", "topology-check"}, {"state", {{"terminated", {{"message", "tensor=2 gpus=2\n" + matrix}}}}}}});

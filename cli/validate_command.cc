@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "base/wording.h"
 
 namespace inference::cli {
 namespace {
@@ -10,10 +11,6 @@ namespace {
 /// Ours only: what was skipped was not checked.
 std::size_t checked_objects(const FileContent& content) {
   return static_cast<std::size_t>(std::ranges::count_if(content.manifests, &Manifest::is_ours));
-}
-
-std::string counted(std::size_t objects) {
-  return std::to_string(objects) + (objects == 1 ? " object" : " objects");
 }
 
 bool has_fault(const Diagnostics& faults, const FileContent& content) {
@@ -77,7 +74,7 @@ Outcome run_validate(const WorkspaceOptions& options) {
     if (has_fault(faults, content)) continue;
     all_ok = all_ok && checked > 0;
     outcome.out += escape_for_terminal(content.file) +
-                   (checked > 0 ? ": ok (" + counted(checked) + ")\n"
+                   (checked > 0 ? ": ok (" + counted(static_cast<std::int64_t>(checked), "object") + ")\n"
                                 : ": nothing to validate: no object of " + std::string(crd::kGroup) + " is in it\n");
   }
   outcome.err = to_lines(notes, "note") + to_lines(notices, "notice");

@@ -7,15 +7,7 @@ namespace {
 
 /// When the pod became ready, or ceased to be; empty when it does not say.
 std::string ready_since(const Json& pod) {
-  for (const Json& condition : member(member(pod, "status"), "conditions")) {
-    if (text_at(condition, "type") == "Ready") return text_at(condition, "lastTransitionTime");
-  }
-  return {};
-}
-
-std::int64_t integer_at(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+  return text_at(condition_of(pod, "Ready"), "lastTransitionTime");
 }
 
 }  // namespace

@@ -162,6 +162,10 @@ std::size_t escape_sequence(std::string_view text) {
 
 }  // namespace
 
+bool is_vague(std::string_view reason) {
+  return reason == "EngineFailed" || reason == "CommunicationFailed";
+}
+
 std::string quotable(std::string_view line, std::size_t most) {
   constexpr std::string_view kCut = "…";
   std::string out;

@@ -40,6 +40,10 @@ struct LastWords {
 /// Any bytes may be in the message. Pure.
 [[nodiscard]] EngineFailure read_last_words(const LastWords& words);
 
+/// Whether a failure for this reason only says that the engine missed the others, or nothing at all: where several
+/// have ended, another knows more.
+[[nodiscard]] bool is_vague(std::string_view reason);
+
 /// `line` without colours and other control characters, as valid UTF-8 of at most `most` bytes; what was cut off shows
 /// as "…".
 [[nodiscard]] std::string quotable(std::string_view line, std::size_t most = kLongestQuote);

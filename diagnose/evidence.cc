@@ -41,7 +41,7 @@ Evidence Evidence::from_json(const Json& document) {
 }
 
 std::string Evidence::condition(std::string_view type, const char* field) const {
-  return condition_of(object, type, field);
+  return text_at(condition_of(object, type), field);
 }
 
 std::int64_t Evidence::number(const char* pointer) const {
@@ -70,7 +70,7 @@ bool is_leaving(const Json& object) {
 }
 
 bool is_ready(const Json& pod) {
-  return condition_of(pod, "Ready", "status") == "True";
+  return text_at(condition_of(pod, "Ready"), "status") == "True";
 }
 
 bool has_ended(const Json& pod) {
@@ -78,17 +78,10 @@ bool has_ended(const Json& pod) {
   return phase == "Failed" || phase == "Succeeded";
 }
 
-std::string condition_of(const Json& object, std::string_view type, const char* field) {
-  for (const Json& condition : member(member(object, "status"), "conditions")) {
-    if (text_at(condition, "type") == type) return text_at(condition, field);
-  }
-  return {};
-}
-
 std::string refusal_of(const Json& pod) {
-  const bool refused = condition_of(pod, "PodScheduled", "status") == "False" &&
-                       condition_of(pod, "PodScheduled", "reason") == "Unschedulable";
-  return node_of(pod).empty() && refused ? condition_of(pod, "PodScheduled", "message") : std::string();
+  const Json& placed = condition_of(pod, "PodScheduled");
+  const bool refused = text_at(placed, "status") == "False" && text_at(placed, "reason") == "Unschedulable";
+  return node_of(pod).empty() && refused ? text_at(placed, "message") : std::string();
 }
 
 std::string group_of(const Json& pod) {

@@ -46,8 +46,6 @@ struct Evidence {
 [[nodiscard]] bool is_leaving(const Json& object);
 [[nodiscard]] bool is_ready(const Json& pod);
 [[nodiscard]] bool has_ended(const Json& pod);  // its phase is Failed or Succeeded
-/// A member of a condition of any object with `.status.conditions`; empty where there is none.
-[[nodiscard]] std::string condition_of(const Json& object, std::string_view type, const char* field);
 /// Why the scheduler has found no node for the pod; empty when it has, or has not said.
 [[nodiscard]] std::string refusal_of(const Json& pod);
 /// `m-0`, the group of a LeaderWorkerSet that the pod is of; empty where it is of none.

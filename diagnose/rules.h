@@ -14,7 +14,4 @@ namespace inference::diagnose {
 /// What to do about an engine that has failed; `log` is the command that shows what it printed.
 [[nodiscard]] std::string step_for(const Evidence& evidence, const EngineFailure& failure, const std::string& log);
 
-/// "1 pod", "2 pods".
-[[nodiscard]] std::string counted(std::int64_t count, const std::string& noun);
-
 }  // namespace inference::diagnose

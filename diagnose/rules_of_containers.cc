@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/json_members.h"
+#include "base/wording.h"
 #include "diagnose/container_end.h"
 #include "diagnose/rules.h"
 
@@ -46,8 +47,7 @@ Found engine_ended(const Evidence& in) {
     const auto found = is_leaving(pod) ? std::nullopt : read_engine_end(pod);
     if (!found || (found->served && !found->backing_off)) continue;
     EngineFailure read = read_last_words(found->words);
-    const bool vague = failure.reason == "EngineFailed" || failure.reason == "CommunicationFailed";
-    if (told != nullptr && (!vague || read.reason == "EngineFailed")) continue;
+    if (told != nullptr && (!is_vague(failure.reason) || read.reason == "EngineFailed")) continue;
     told = &pod;
     end = found;
     failure = std::move(read);
@@ -115,9 +115,9 @@ Found node_lost(const Evidence& in) {
   for (const Json& pod : in.pods) {
     const std::string node = node_of(pod);
     const auto found = std::ranges::find(in.nodes, node, name_of);
-    if (node.empty() || found == in.nodes.end() || condition_of(*found, "Ready", "status") == "True") continue;
+    if (node.empty() || found == in.nodes.end() || text_at(condition_of(*found, "Ready"), "status") == "True") continue;
     return Finding{"node " + node + ", on which pod " + name_of(pod) + " is, does not answer (Ready is " +
-                       condition_of(*found, "Ready", "status") + ")",
+                       text_at(condition_of(*found, "Ready"), "status") + ")",
                    "bring the node back; if it is gone for good: kubectl delete node " + node};
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/json_members.h"
+#include "base/wording.h"
 #include "diagnose/engine_failure.h"
 #include "diagnose/rules.h"
 
@@ -9,12 +10,6 @@ namespace inference::diagnose {
 namespace {
 
 using Found = std::optional<Finding>;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 Found not_there(const Evidence& in) {
   if (!in.object.is_null()) return std::nullopt;
@@ -118,10 +113,6 @@ Found ready(const Evidence& in) {
 }
 
 }  // namespace
-
-std::string counted(std::int64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::vector<Rule> rules_of_objects() {
   return {{"NotThere", not_there},

@@ -17,8 +17,8 @@ std::string logs(const Evidence& in) {
 
 /// Why pods can't be made: the Deployment's own condition, or the StatefulSets' events.
 std::string create_failure(const Evidence& in) {
-  if (condition_of(in.workload, "ReplicaFailure", "status") == "True")
-    return condition_of(in.workload, "ReplicaFailure", "message");
+  if (text_at(condition_of(in.workload, "ReplicaFailure"), "status") == "True")
+    return text_at(condition_of(in.workload, "ReplicaFailure"), "message");
   for (auto event = in.events.rbegin(); event != in.events.rend(); ++event) {
     if (text_at(*event, "reason") == "FailedCreate") return text_at(*event, "note");
   }

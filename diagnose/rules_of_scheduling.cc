@@ -4,6 +4,7 @@
 
 #include "base/json_members.h"
 #include "base/parse_integer.h"
+#include "base/wording.h"
 #include "diagnose/rules.h"
 
 namespace inference::diagnose {
@@ -85,12 +86,6 @@ std::set<std::string> taints_in_the_way(const Evidence& in, const Json& pod) {
     }
   }
   return taints;
-}
-
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// The scheduler's sentence up to what it says of preemption and claims.
@@ -232,8 +227,8 @@ Found waiting_for_gang(const Evidence& in) {
     return std::nullopt;
   std::string cause = in.condition("Scheduled", "message");
   for (const Json& group : in.pod_groups) {
-    const std::string words = condition_of(group, "PodGroupInitiallyScheduled", "message");
-    if (condition_of(group, "PodGroupInitiallyScheduled", "status") == "False" && !words.empty())
+    const std::string words = text_at(condition_of(group, "PodGroupInitiallyScheduled"), "message");
+    if (text_at(condition_of(group, "PodGroupInitiallyScheduled"), "status") == "False" && !words.empty())
       cause += "; the scheduler says of group " + name_of(group) + ": " + short_refusal(words);
   }
   return Finding{std::move(cause), "add nodes until a whole group fits (" + std::to_string(in.number("/status/nodes")) +

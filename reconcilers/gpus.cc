@@ -6,7 +6,6 @@
 
 #include "base/json_members.h"
 #include "crd/amounts.h"
-#include "operator/runtime/object_meta.h"
 #include "render/decide/claims.h"
 #include "render/labels.h"
 
@@ -29,8 +28,8 @@ struct PodState {
 
 PodState state_of(const Json& pod) {
   const auto since = [](const Json& condition) { return parse_rfc3339(text_at(condition, "lastTransitionTime")); };
-  const Json& placed = runtime::condition_of(pod, "PodScheduled");
-  const Json& ready = runtime::condition_of(pod, "Ready");
+  const Json& placed = condition_of(pod, "PodScheduled");
+  const Json& ready = condition_of(pod, "Ready");
   PodState state;
   if (text_at(placed, "status") == "True") state.bound = since(placed);
   state.ready = text_at(ready, "status") == "True";

@@ -5,21 +5,15 @@
 #include "base/json_members.h"
 #include "diagnose/container_end.h"
 #include "operator/runtime/object_meta.h"
+#include "reconcilers/gates/pauses.h"
 #include "reconcilers/workload.h"
 #include "render/labels.h"
 
 namespace inference::reconcilers {
 namespace {
 
-constexpr std::chrono::seconds kFirstPause{10};
-constexpr std::chrono::seconds kLongestPause{600};
 /// What status can hold (maxItems in the CRD).
 constexpr std::size_t kToldGroups = 64;
-
-std::int64_t integer_at(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  return value.is_number_integer() ? value.get<std::int64_t>() : 0;
-}
 
 std::string created_at(const Json& pod) {
   return text_at(member(pod, "metadata"), "creationTimestamp");
@@ -34,14 +28,9 @@ bool is_leaving(const Json& pod) {
 }
 
 std::optional<WallTime> ready_since(const Json& pod) {
-  const Json& ready = runtime::condition_of(pod, "Ready");
+  const Json& ready = condition_of(pod, "Ready");
   if (text_at(ready, "status") != "True") return std::nullopt;
   return parse_rfc3339(text_at(ready, "lastTransitionTime"));
-}
-
-/// One that only says that it missed the others, or nothing at all.
-bool is_vague(const GroupFailure& failure) {
-  return failure.reason == "EngineFailed" || failure.reason == "CommunicationFailed";
 }
 
 std::optional<GroupFailure> failure_of(const Json& pod) {
@@ -191,10 +180,7 @@ class GroupLook {
 
 WallTime FailingGroup::not_before() const {
   const WallTime made = parse_rfc3339(since).value_or(WallTime{});
-  if (restarts < 2) return made;
-  std::chrono::seconds pause = kFirstPause;
-  for (std::int64_t time = 2; time < restarts && pause < kLongestPause; ++time) pause *= 2;
-  return made + std::min(pause, kLongestPause);
+  return restarts < 2 ? made : made + gates::pause_after(restarts - 1);
 }
 
 GroupRestarts GroupRestarts::from_json(const Json& groups) {
@@ -237,7 +223,8 @@ void note_failure(const Json& pod, GroupFailures& failures) {
   if (!failure) return;
   const auto [place, fresh] = failures.try_emplace(*index, *failure);
   const GroupFailure& known = place->second;
-  if (!fresh && (failure->created > known.created || (is_vague(known) && !is_vague(*failure))))
+  if (!fresh &&
+      (failure->created > known.created || (diagnose::is_vague(known.reason) && !diagnose::is_vague(failure->reason))))
     place->second = std::move(*failure);
 }
 

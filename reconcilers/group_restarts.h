@@ -28,8 +28,7 @@ struct FailingGroup {
   bool placed = false;                                 // all its pods have a node
   bool held = false;                                   // its next pods are not to be placed yet
 
-  /// When its pods may be placed, as a kubelet paces containers: the first time at once, then 10 s after they were
-  /// made, doubled each further time up to 10 min.
+  /// When its pods may be placed: the first time at once, then gates::pause_after they were made.
   [[nodiscard]] WallTime not_before() const;
   bool operator==(const FailingGroup&) const = default;
 };

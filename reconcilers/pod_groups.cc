@@ -1,14 +1,13 @@
 #include "reconcilers/pod_groups.h"
 
 #include "base/json_members.h"
-#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers {
 namespace {
 
 /// When the scheduler has placed or refused the pod; empty when it has not looked at it.
 std::string judged_at(const Json& pod) {
-  return text_at(runtime::condition_of(pod, "PodScheduled"), "lastTransitionTime");
+  return text_at(condition_of(pod, "PodScheduled"), "lastTransitionTime");
 }
 
 /// RFC 3339 in UTC to the second sorts as it stands.

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/json_members.h"
-#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers {
 namespace {
@@ -22,7 +21,7 @@ std::expected<Json, ApiError> find(client::ApiClient& api, const client::Resourc
 
 /// Kueue's own words when its condition Active is False; else empty.
 std::string why_inactive(const Json& object) {
-  const Json& active = runtime::condition_of(object, "Active");
+  const Json& active = condition_of(object, "Active");
   return text_at(active, "status") == "False" ? text_at(active, "message") : "";
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json_members.h"
+#include "base/wording.h"
 #include "crd/conditions.h"
 #include "reconcilers/failures.h"
 
@@ -140,8 +142,7 @@ std::string without_a_node(const StatusInput& in) {
   const std::int64_t pods = in.pods.total - in.pods.placed;
   const std::int64_t gpus =
       in.rendered == nullptr ? 0 : pods * in.rendered->resolved.value("gpusPerPod", std::int64_t{0});
-  return of(pods, in.pods.total, "pods have no node") +
-         (gpus > 0 ? " for " + std::to_string(gpus) + (gpus == 1 ? " GPU; " : " GPUs; ") : "; ");
+  return of(pods, in.pods.total, "pods have no node") + (gpus > 0 ? " for " + counted(gpus, "GPU") : "") + "; ";
 }
 
 /// What to change where the spec asks for more GPUs a pod than was most likely meant.
@@ -247,14 +248,6 @@ Json notices_json(const std::vector<render::Notice>& notices) {
   return list;
 }
 
-const Json* condition_of(const Json* status, std::string_view type) {
-  if (status == nullptr || !status->contains("conditions")) return nullptr;
-  for (const Json& condition : (*status)["conditions"]) {
-    if (condition.value("type", "") == type) return &condition;
-  }
-  return nullptr;
-}
-
 std::int64_t leaked(const Json* status) {
   return status == nullptr ? 0 : status->value("/gpus/leaked"_json_pointer, std::int64_t{0});
 }
@@ -328,29 +321,28 @@ Json compute_status(const StatusInput& in, std::string_view now) {
 
 std::vector<Transition> transitions(const Json* previous, const Json& current) {
   std::vector<Transition> changes;
-  const Json* before = condition_of(previous, "Ready");
-  const Json* after = condition_of(&current, "Ready");
-  const auto field = [](const Json* condition, const char* key) {
-    return condition == nullptr ? std::string() : condition->value(key, "");
+  const auto then = [previous](const char* type) -> const Json& {
+    static const Json kNothing;
+    return condition_in(previous == nullptr ? kNothing : *previous, type);
   };
-  if (field(after, "status") == "True" && field(before, "status") != "True") {
-    changes.push_back({false, field(after, "reason"), field(after, "message")});
+  const Json& after = condition_in(current, "Ready");
+  if (text_at(after, "status") == "True" && text_at(then("Ready"), "status") != "True") {
+    changes.push_back({false, text_at(after, "reason"), text_at(after, "message")});
   }
-  const Json* was_stalled = condition_of(previous, "Stalled");
-  const Json* is_stalled = condition_of(&current, "Stalled");
-  if (is_stalled != nullptr && field(is_stalled, "reason") != field(was_stalled, "reason")) {
-    changes.push_back({true, field(is_stalled, "reason"), field(is_stalled, "message")});
+  const Json& is_stalled = condition_in(current, "Stalled");
+  if (!is_stalled.is_null() && text_at(is_stalled, "reason") != text_at(then("Stalled"), "reason")) {
+    changes.push_back({true, text_at(is_stalled, "reason"), text_at(is_stalled, "message")});
   }
   // A held pod has been told above.
-  const Json* is_linked = condition_of(&current, "TopologyVerified");
-  if (is_stalled == nullptr && field(is_linked, "status") == "False" &&
-      field(condition_of(previous, "TopologyVerified"), "status") != "False") {
-    changes.push_back({true, field(is_linked, "reason"), field(is_linked, "message")});
+  const Json& is_linked = condition_in(current, "TopologyVerified");
+  if (is_stalled.is_null() && text_at(is_linked, "status") == "False" &&
+      text_at(then("TopologyVerified"), "status") != "False") {
+    changes.push_back({true, text_at(is_linked, "reason"), text_at(is_linked, "message")});
   }
-  const Json* placed = condition_of(&current, "Scheduled");
+  const Json& placed = condition_in(current, "Scheduled");
   for (const char* reason : {kGatedTooLong, kSchedulerLacksGang}) {
-    if (field(placed, "reason") == reason && field(condition_of(previous, "Scheduled"), "reason") != reason)
-      changes.push_back({true, reason, field(placed, "message")});
+    if (text_at(placed, "reason") == reason && text_at(then("Scheduled"), "reason") != reason)
+      changes.push_back({true, reason, text_at(placed, "message")});
   }
   if (leaked(&current) > 0 && leaked(previous) == 0) changes.push_back({true, "GPUsLeaked", leak_message(current)});
   const Json known = previous == nullptr ? Json::array() : previous->value("notices", Json::array());

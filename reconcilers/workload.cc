@@ -7,7 +7,6 @@
 #include "base/json_members.h"
 #include "base/parse_integer.h"
 #include "diagnose/container_end.h"
-#include "operator/runtime/object_meta.h"
 #include "render/labels.h"
 #include "topology/pod_report.h"
 
@@ -18,11 +17,6 @@ const Json& at(const Json& object, const char* key) {
   static const Json kNone = Json::object();
   const auto found = object.find(key);
   return found == object.end() || !found->is_object() ? kNone : *found;
-}
-
-std::int64_t count(const Json& object, const char* key, std::int64_t absent = 0) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : absent;
 }
 
 /// A count, or a percentage of `of` rounded down, as the Deployment controller resolves maxUnavailable; at least 1,
@@ -41,13 +35,13 @@ std::int64_t resolve_limit(const Json& object, const char* key, std::int64_t of)
 
 void read_deployment(const Json& object, Workload& workload) {
   const Json& status = at(object, "status");
-  workload.available = count(status, "availableReplicas");
+  workload.available = integer_at(status, "availableReplicas");
   workload.paused = at(object, "spec").value("paused", Json()) == true;
   workload.max_unavailable =
       resolve_limit(at(at(at(object, "spec"), "strategy"), "rollingUpdate"), "maxUnavailable", workload.wanted);
-  const Json& failure = runtime::condition_of(object, "ReplicaFailure");
+  const Json& failure = condition_of(object, "ReplicaFailure");
   if (text_at(failure, "status") == "True") workload.create_failed = text_at(failure, "message");
-  const Json& progress = runtime::condition_of(object, "Progressing");
+  const Json& progress = condition_of(object, "Progressing");
   if (text_at(progress, "reason") == "ProgressDeadlineExceeded")
     workload.deadline_exceeded = text_at(progress, "message");
 }
@@ -105,7 +99,7 @@ void read_scheduling(const std::string& pod, const Json& object, std::vector<Pod
     problems.push_back({PodProblem::Kind::kWaitingForGang, pod, {}, "is held until its whole group fits"});
     return;
   }
-  const Json& judged = runtime::condition_of(object, "PodScheduled");
+  const Json& judged = condition_of(object, "PodScheduled");
   if (text_at(judged, "status") == "False") {
     problems.push_back({PodProblem::Kind::kUnschedulable, pod, {}, text_at(judged, "message")});
   } else if (judged.is_null() && spec.contains("schedulingGroup")) {
@@ -124,13 +118,13 @@ Workload read_workload(const Json* object) {
   workload.api_version = text_at(*object, "apiVersion");
   workload.kind = text_at(*object, "kind");
   workload.name = text_at(metadata, "name");
-  workload.wanted = count(at(*object, "spec"), "replicas", 1);
-  workload.replicas = count(status, "replicas");
-  workload.updated = count(status, "updatedReplicas");
-  workload.ready = count(status, "readyReplicas");
+  workload.wanted = integer_at(at(*object, "spec"), "replicas", 1);
+  workload.replicas = integer_at(status, "replicas");
+  workload.updated = integer_at(status, "updatedReplicas");
+  workload.ready = integer_at(status, "readyReplicas");
   // LeaderWorkerSet reports observedGeneration since v0.9; before that a status with counts is all there is to go by.
   const bool reports_generation = status.contains("observedGeneration") || workload.kind == "Deployment";
-  workload.current = reports_generation ? count(status, "observedGeneration") >= count(metadata, "generation")
+  workload.current = reports_generation ? integer_at(status, "observedGeneration") >= integer_at(metadata, "generation")
                                         : status.contains("replicas");
   // On its way out it serves no longer for what is wanted.
   if (metadata.contains("deletionTimestamp")) workload.current = false;

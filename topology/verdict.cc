@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "base/wording.h"
+
 namespace inference::topology {
 namespace {
 
@@ -52,10 +54,6 @@ std::string kinds(const std::vector<Pair>& pairs) {
   return text;
 }
 
-std::string counted(std::size_t gpus) {
-  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
-}
-
 }  // namespace
 
 Record read_record(std::string_view text) {
@@ -73,7 +71,8 @@ Verdict judge(const Record& record) {
   if (given.gpus && *given.gpus != gpus) {
     return {.answer = Answer::kUnknown,
             .reason = "NotReadable",
-            .message = "the matrix shows " + counted(gpus) + " where the pod has " + std::to_string(*given.gpus),
+            .message = "the matrix shows " + counted(static_cast<std::int64_t>(gpus), "GPU") + " where the pod has " +
+                       std::to_string(*given.gpus),
             .crossing = {}};
   }
   const std::vector<Pair> pairs = sharing_layers(*matrix, given.tensor);

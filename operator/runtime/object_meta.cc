@@ -4,17 +4,8 @@
 #include "base/parse_integer.h"
 
 namespace inference::runtime {
-
 const Json& metadata_field(const Json& object, const char* field) {
   return member(member(object, "metadata"), field);
-}
-
-const Json& condition_of(const Json& object, std::string_view type) {
-  static const Json kNone;
-  for (const Json& condition : member(member(object, "status"), "conditions")) {
-    if (text_at(condition, "type") == type) return condition;
-  }
-  return kNone;
 }
 
 client::ObjectRef ref_of(const Json& object) {

@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "operator/client/resource.h"
 
-/// Reads of an object's metadata and conditions that take any JSON: what is absent or of another type is empty. Nothing
-/// here throws.
+/// Reads of an object's metadata that take any JSON: what is absent or of another type is empty. Nothing here throws.
 namespace inference::runtime {
 
 [[nodiscard]] client::ObjectRef ref_of(const Json& object);
@@ -30,8 +29,5 @@ struct OwnerReference {
 
 /// `object.metadata.FIELD` if it is there, else a null.
 [[nodiscard]] const Json& metadata_field(const Json& object, const char* field);
-
-/// The condition of this type in the object's status, else a null.
-[[nodiscard]] const Json& condition_of(const Json& object, std::string_view type);
 
 }  // namespace inference::runtime

@@ -1,5 +1,7 @@
 #include "reconcilers/gates/board.h"
 
+#include "base/wording.h"
+
 namespace inference::reconcilers::gates {
 
 std::vector<client::ObjectRef> Board::publish(const std::vector<Waiting>& waiting) {
@@ -9,7 +11,7 @@ std::vector<client::ObjectRef> Board::publish(const std::vector<Waiting>& waitin
     if (!now.emplace(group.owner, group).second) ++more[group.owner];
   }
   for (const auto& [owner, count] : more) {
-    now.at(owner).why += "; " + std::to_string(count) + (count == 1 ? " more group waits" : " more groups wait");
+    now.at(owner).why += "; " + counted(count, "more group") + (count == 1 ? " waits" : " wait");
   }
   return by_owner_.with([&](auto& before) {
     std::vector<client::ObjectRef> changed;

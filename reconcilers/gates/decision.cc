@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
+
 namespace inference::reconcilers::gates {
 namespace {
 
 using State = Member::State;
-
-std::string counted(std::int64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// Where the pods of a group go.
 struct Placement {

@@ -44,10 +44,9 @@ inline constexpr std::chrono::seconds kRefusalPatience{30};
 /// `nodes` (ordered by name) have what bound pods leave; `groups` (read_groups, Memory::update) are the longest waiting
 /// first. The rules:
 /// 1. Room for pods that are released and have no node yet is theirs, unless the scheduler has refused them for
-/// kRefusalPatience.
+///    kRefusalPatience.
 /// 2. A group that is released in part is completed first: its room was found when its release began. Not so one that
-/// is
-///    pausing after a split, of which pods of before may still be there.
+///    is pausing after a split, of which pods of before may still be there.
 /// 3. The others in turn: each is released whole, when all its pods have room, or not at all. One that has to wait
 ///    keeps every node that it could use from those behind it, so that small groups cannot overtake it for ever; unless
 ///    even the empty nodes would not hold it, or it is pausing after a split or after failures.

@@ -232,7 +232,7 @@ TEST(Gates, MakeASplitGroupAnewAfterSomeTimeAndThenPause) {
   ASSERT_EQ(pausing.waiting.size(), 1U);
   EXPECT_EQ(pausing.waiting[0].why,
             "group m-0 pauses, since other pods took its nodes while it was placed: 1 time in a row");
-  EXPECT_EQ(pausing.look_again, *early.look_again + Memory::kFirstPause);
+  EXPECT_EQ(pausing.look_again, *early.look_again + std::chrono::seconds{10});
   EXPECT_EQ(anew.decide(memory, *pausing.look_again).releases.size(), 2U);
 }
 
@@ -244,7 +244,7 @@ TEST(Gates, ReleaseNoNewPodOfASplitGroupBesideOneOfBefore) {
   memory.split({"llm", "m", 0}, "uid-of-before", kNow);
   const Decision decision = world.decide(memory, kNow + std::chrono::seconds{1});
   EXPECT_TRUE(decision.releases.empty());
-  EXPECT_EQ(decision.look_again, kNow + Memory::kFirstPause);
+  EXPECT_EQ(decision.look_again, kNow + std::chrono::seconds{10});
 }
 
 TEST(Gates, ReserveNothingForAPodThatTheSchedulerRefusesForLong) {

@@ -14,7 +14,7 @@ namespace {
 /// The scheduler looked for a node in vain. While it removes other pods for this one, that one's node is named.
 bool is_refused(const Json& pod) {
   if (!text_at(member(pod, "status"), "nominatedNodeName").empty()) return false;
-  const Json& placed = runtime::condition_of(pod, "PodScheduled");
+  const Json& placed = condition_of(pod, "PodScheduled");
   return text_at(placed, "status") == "False" && text_at(placed, "reason") == "Unschedulable";
 }
 

@@ -6,11 +6,9 @@ namespace inference::reconcilers::gates {
 
 void Memory::split(const GroupName& name, const std::string& leader_uid, TimePoint now) {
   Split& split = splits_[name];
-  Duration pause = kFirstPause;
-  for (int time = 0; time < split.times && pause < kLongestPause; ++time) pause *= 2;
   ++split.times;
   split.leader_uid = leader_uid;
-  split.not_before = now + std::min<Duration>(pause, kLongestPause);
+  split.not_before = now + pause_after(split.times);
 }
 
 void Memory::update(std::vector<Group>& groups, TimePoint now) {

@@ -42,10 +42,6 @@ class Memory {
   };
   [[nodiscard]] const Failed* failed(const GroupName& name) const;
 
-  /// The pause after the first split; each further one doubles it, up to kLongestPause.
-  static constexpr std::chrono::seconds kFirstPause{10};
-  static constexpr std::chrono::seconds kLongestPause{600};
-
  private:
   struct Split {
     int times = 0;

@@ -4,7 +4,6 @@
 
 #include "base/json_members.h"
 #include "base/parse_integer.h"
-#include "operator/runtime/object_meta.h"
 
 namespace inference::reconcilers::gates {
 namespace {
@@ -74,7 +73,7 @@ Node read_node(const Json& object) {
   node.name = object.value("/metadata/name"_json_pointer, "");
   node.labels = object.value("/metadata/labels"_json_pointer, Json::object());
   node.taints = object.value("/spec/taints"_json_pointer, Json::array());
-  const bool ready = text_at(runtime::condition_of(object, "Ready"), "status") == "True";
+  const bool ready = text_at(condition_of(object, "Ready"), "status") == "True";
   node.open = ready && !object.value("/spec/unschedulable"_json_pointer, false);
   node.most = crd::read_amounts(object.value("/status/allocatable"_json_pointer, Json::object()));
   node.free = node.most;

@@ -1,6 +1,16 @@
 #include "reconcilers/gates/pauses.h"
 
+#include <algorithm>
+
 namespace inference::reconcilers::gates {
+
+std::chrono::seconds pause_after(std::int64_t times) {
+  constexpr std::chrono::seconds kFirst{10};
+  constexpr std::chrono::seconds kLongest{600};
+  std::chrono::seconds pause = kFirst;
+  for (std::int64_t time = 1; time < times && pause < kLongest; ++time) pause *= 2;
+  return std::min(pause, kLongest);
+}
 
 void Pauses::set(const client::ObjectRef& owner, std::vector<Pause> pauses) {
   const bool changed = by_owner_.with([&](auto& all) {

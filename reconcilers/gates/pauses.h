@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,6 +12,10 @@
 #include "reconcilers/gates/group.h"
 
 namespace inference::reconcilers::gates {
+
+/// The pause after the `times`th failure in a row, from 1 on: as a kubelet paces containers, 10 s, doubled each further
+/// time up to 10 min.
+[[nodiscard]] std::chrono::seconds pause_after(std::int64_t times);
 
 /// A group that has failed and is not to be released at once.
 struct Pause {

@@ -4,17 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wording.h"
+
 namespace inference::render {
-
-namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-}  // namespace
 
 void check_queue_name(const std::string& name, const Sizing& sizing, std::int64_t surge, Findings& findings) {
   if (sizing.nodes.value == 1) return;  // its pods get Workloads with a hash in place of what is too long

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/wording.h"
 #include "crd/quantity.h"
 
 namespace inference::render {
@@ -11,10 +12,6 @@ namespace inference::render {
 namespace {
 
 using crd::Quantity;
-
-std::string gpus(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
-}
 
 /// The quantity of a setting; refused by path when it is none.
 Quantity quantity_of(const Setting<std::string>& setting, Findings& findings) {
@@ -33,7 +30,7 @@ Traced<std::int64_t> decide_cpu(const Settings& settings, const Sizing& sizing, 
   if (settings.cpu) return {.value = settings.cpu->value, .reason = settings.cpu->reason("cpu")};
   const std::int64_t count = sizing.gpus_per_pod.value;
   Reason reason = rules.cpu_per_gpu.reason("cpu_from_gpus", sizing.gpus_per_pod.reason.inputs);
-  reason.text = std::to_string(rules.cpu_per_gpu.value) + " a GPU × " + gpus(count) + ": " + reason.text;
+  reason.text = std::to_string(rules.cpu_per_gpu.value) + " a GPU × " + counted(count, "GPU") + ": " + reason.text;
   return {.value = rules.cpu_per_gpu.value * count, .reason = std::move(reason)};
 }
 
@@ -42,7 +39,7 @@ std::pair<Quantity, Reason> decide_memory(const Settings& settings, const Sizing
   if (settings.memory) return {quantity_of(*settings.memory, findings), settings.memory->reason("memory")};
   const std::int64_t count = sizing.gpus_per_pod.value;
   Reason reason = rules.memory_per_gpu.reason("memory_from_gpus", sizing.gpus_per_pod.reason.inputs);
-  reason.text = rules.memory_per_gpu.value + " a GPU × " + gpus(count) + ": " + reason.text;
+  reason.text = rules.memory_per_gpu.value + " a GPU × " + counted(count, "GPU") + ": " + reason.text;
   return {constant(rules.memory_per_gpu) * count, std::move(reason)};
 }
 
@@ -56,7 +53,8 @@ std::pair<Quantity, Reason> decide_shared_memory(const Settings& settings, const
   const bool is_minimum = by_gpus < minimum;
   const auto& fact = is_minimum ? rules.shared_memory_minimum : rules.shared_memory_per_gpu;
   Reason reason = fact.reason("shared_memory_from_gpus", sizing.gpus_per_pod.reason.inputs);
-  reason.text = (is_minimum ? "at least " + fact.value : fact.value + " a GPU × " + gpus(count)) + ": " + reason.text;
+  reason.text =
+      (is_minimum ? "at least " + fact.value : fact.value + " a GPU × " + counted(count, "GPU")) + ": " + reason.text;
   return {std::max(by_gpus, minimum), std::move(reason)};
 }
 

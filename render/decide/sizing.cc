@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/wording.h"
+
 namespace inference::render {
 
 namespace {
@@ -53,8 +55,8 @@ Sizing decide_sizing(const Settings& settings, const RuleConstants& rules, Findi
   const std::int64_t tensor = sizing.tensor.value;
   const std::int64_t pipeline = sizing.pipeline.value;
   const std::int64_t nodes = sizing.nodes.value;
-  const std::string sum = std::to_string(tensor) + " tensor × " + std::to_string(pipeline) + " pipeline / " +
-                          std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+  const std::string sum =
+      std::to_string(tensor) + " tensor × " + std::to_string(pipeline) + " pipeline / " + counted(nodes, "node");
   sizing.gpus_per_pod.reason = {.rule = "gpus_per_pod",
                                 .text = sum,
                                 .inputs = {settings.tensor.path, "spec.parallelism.pipeline", settings.nodes.path},
