@@ -225,6 +225,7 @@ TEST_F(ClientTest, WritesTheStatusOfTheIncarnationThatItNames) {
   EXPECT_FALSE((*client_->get(kService, {ns_, "one"}, {}))["status"].contains("conditions"));
   const auto written = client_->write_status(kService, {ns_, "one"}, (*applied)["metadata"]["uid"], status, {});
   ASSERT_TRUE(written) << written.error().to_string();
+  EXPECT_EQ((*written)["spec"]["ports"][0]["port"], 80) << "the status subresource leaves the spec alone";
   EXPECT_EQ((*written)["status"]["conditions"][0]["type"], "client-test.example/Seen");
 }
 
