@@ -185,8 +185,9 @@ TEST_F(Dra, ATaintedDeviceIsTakenOnlyWhereItIsTolerated) {
   const Json taint = {{{"key", "gpu.nvidia.com/degraded"}, {"value", "true"}, {"effect", "NoSchedule"}}};
   add_node(0, {{.name = "gpu-0", .taints = taint}});
   deploy(1);
-  ASSERT_TRUE(becomes("Scheduled", "False/Unschedulable"));
+  ASSERT_TRUE(becomes("Scheduled", "False/InsufficientGPU"));
   EXPECT_TRUE(devices().empty());
+  EXPECT_TRUE(condition_message(object(), "Scheduled").starts_with("1 of 1 pods have no node for 1 GPU; "));
   EXPECT_EQ(object()["status"]["gpus"]["requested"], 1);
   EXPECT_EQ(object()["status"]["gpus"]["allocated"], 0);
   deploy(1, {{"tolerations", {{{"key", "gpu.nvidia.com/degraded"}, {"operator", "Exists"}}}}});
@@ -224,6 +225,18 @@ TEST_F(Dra, AGroupClaimsForEachOfItsPods) {
   EXPECT_EQ(object()["status"]["gpus"]["requested"], 4);
   cluster_.remove(kInferenceDeployment, ns(), "m");
   EXPECT_TRUE(eventually([&] { return allocations().empty() && templates().empty(); }));
+}
+
+TEST_F(Dra, AGroupWithTooFewDevicesHoldsNoneAndSaysHowManyWait) {
+  add_node(0, gpus(2));
+  deploy(2, Json::object(), {{"nodes", 2}});
+  ASSERT_TRUE(becomes("Scheduled", "False/InsufficientGPU"));
+  EXPECT_TRUE(condition_message(object(), "Scheduled").starts_with("2 of 2 pods have no node for 4 GPUs; "))
+      << condition_message(object(), "Scheduled");
+  EXPECT_TRUE(devices().empty());
+  add_node(1, gpus(2));
+  ASSERT_TRUE(serves());
+  EXPECT_EQ(devices().size(), 4U);
 }
 
 TEST_F(Dra, ADomainOfMemoryBetweenNodesNeedsNvidiasDriver) {

@@ -63,11 +63,15 @@ const PodTopology& weakest(const std::vector<PodTopology>& pods) {
   });
 }
 
+/// What the spec comes to; where it is refused, the last one that was not, since that runs. Null: none ever was.
+const Json* resolved_of(const StatusInput& in) {
+  if (in.rendered != nullptr) return &in.rendered->resolved;
+  return in.previous != nullptr && in.previous->contains("resolved") ? &(*in.previous)["resolved"] : nullptr;
+}
+
 /// By the pods' own reports: one bad pod is enough, and nothing is called verified before every pod has said so.
 Verdict topology_verified(const StatusInput& in) {
-  const Json* resolved = in.rendered != nullptr ? &in.rendered->resolved : nullptr;
-  if (resolved == nullptr && in.previous != nullptr && in.previous->contains("resolved"))
-    resolved = &(*in.previous)["resolved"];
+  const Json* resolved = resolved_of(in);
   if (resolved == nullptr) return {Status::kUnknown, in.refusal->reason, "the spec is not resolved"};
   if (resolved->value("topologyCheck", "Off") == "Off")
     return {Status::kUnknown, "NotChecked", "the topology check is off"};
@@ -140,8 +144,8 @@ Verdict cache_ready(const StatusInput& in) {
 /// How many pods wait for a node, and how many GPUs that is.
 std::string without_a_node(const StatusInput& in) {
   const std::int64_t pods = in.pods.total - in.pods.placed;
-  const std::int64_t gpus =
-      in.rendered == nullptr ? 0 : pods * in.rendered->resolved.value("gpusPerPod", std::int64_t{0});
+  const Json* resolved = resolved_of(in);
+  const std::int64_t gpus = resolved == nullptr ? 0 : pods * resolved->value("gpusPerPod", std::int64_t{0});
   return of(pods, in.pods.total, "pods have no node") + (gpus > 0 ? " for " + counted(gpus, "GPU") : "") + "; ";
 }
 
@@ -150,6 +154,29 @@ std::string asked_for_too_much(const StatusInput& in) {
   if (in.rendered == nullptr) return {};
   const auto notice = std::ranges::find(in.rendered->notices, render::kTensorOverNodes, &render::Notice::reason);
   return notice == in.rendered->notices.end() ? std::string() : "; " + notice->message;
+}
+
+/// Whether the scheduler found too few GPUs for a pod, by its words in Kubernetes 1.37. They are the same for every
+/// claim: a pod whose GPUs are none may lack the channel of a ComputeDomain.
+bool lacks_gpus(const std::string& message, const Json& accelerator) {
+  const auto says = [&message](const std::string& words) { return message.find(words) != std::string::npos; };
+  const bool claims = accelerator.value("mode", "") == crd::to_string(crd::AcceleratorMode::kDra);
+  if (!claims && says("Insufficient " + accelerator.value("resourceName", "nvidia.com/"))) return true;
+  return (claims || !accelerator.value("computeDomain", false)) && says("cannot allocate all claims");
+}
+
+/// Of a group only those pods that were looked at last tell what is missing; the others tell of the group.
+std::optional<Verdict> unschedulable(const StatusInput& in) {
+  const PodProblem* told = in.pods.first(PodProblem::Kind::kUnschedulable);
+  if (told == nullptr) return std::nullopt;
+  const Json* resolved = resolved_of(in);
+  const Json accelerator = resolved == nullptr ? Json::object() : resolved->value("accelerator", Json::object());
+  const auto lacking = std::ranges::find_if(in.pods.problems, [&](const PodProblem& problem) {
+    return problem.kind == PodProblem::Kind::kUnschedulable && lacks_gpus(problem.message, accelerator);
+  });
+  const bool gpus = lacking != in.pods.problems.end();
+  return Verdict{Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
+                 without_a_node(in) + where(gpus ? *lacking : *told) + (gpus ? asked_for_too_much(in) : "")};
 }
 
 Verdict scheduled(const StatusInput& in) {
@@ -169,11 +196,7 @@ Verdict scheduled(const StatusInput& in) {
                 in.unheeded_group + " one by one: start kube-scheduler with --feature-gates=GenericWorkload=true, or " +
                 "set scheduling.gang: Gates"};
   }
-  if (const PodProblem* problem = in.pods.first(PodProblem::Kind::kUnschedulable)) {
-    const bool gpus = problem->message.find("Insufficient nvidia.com/") != std::string::npos;
-    return {Status::kFalse, gpus ? "InsufficientGPU" : "Unschedulable",
-            without_a_node(in) + where(*problem) + (gpus ? asked_for_too_much(in) : "")};
-  }
+  if (auto told = unschedulable(in)) return *std::move(told);
   if (in.gated) {
     return {Status::kFalse, in.gated_too_long ? kGatedTooLong : "WaitingForGang",
             without_a_node(in) + *in.gated + asked_for_too_much(in)};

@@ -83,6 +83,15 @@ const std::vector<Phase>& phases() {
          in.pods = {6, 5, {{Kind::kUnschedulable, "m-1", "", "1 node(s) had untolerated taint"}}};
        },
        {{"Scheduled", "False/Unschedulable"}}},
+      {"a group of which one pod had room",
+       [](StatusInput& in) {
+         in.workload = serving(4);
+         in.pods = {6,
+                    4,
+                    {{Kind::kUnschedulable, "m-1", "", "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"},
+                     {Kind::kUnschedulable, "m-1-1", "", "1 Insufficient nvidia.com/gpu."}}};
+       },
+       {{"Scheduled", "False/InsufficientGPU"}}},
       {"half a gang",
        [](StatusInput& in) {
          in.workload = serving(5);
@@ -222,6 +231,53 @@ TEST(Status, EveryConditionFollowsFromThePhase) {
     for (const auto& [type, expected] : phase.expected)
       EXPECT_EQ(verdict(status, type), expected) << phase.says << ": " << type;
   }
+}
+
+TEST(Status, TellsFromTheSchedulersWordsThatGpusAreMissing) {
+  const Json claims = {{"mode", "DRA"}};
+  const Json slices = {{"resourceName", "nvidia.com/mig-1g.10gb"}};
+  const Json amd = {{"resourceName", "amd.com/gpu"}};
+  const Json domain = {{"resourceName", "nvidia.com/gpu"}, {"computeDomain", true}};
+  struct Row {
+    Json accelerator;
+    const char* words;
+    const char* reason;
+  };
+  // As Kubernetes 1.37 puts them.
+  for (const Row& row : {
+           Row{claims, "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable",
+               "InsufficientGPU"},
+           Row{claims, "0/3 nodes are available: 1 Insufficient cpu, 2 cannot allocate all claims.", "InsufficientGPU"},
+           Row{claims, "0/2 nodes are available: 2 Insufficient cpu.", "Unschedulable"},
+           Row{claims, "request gpus: device class gpu.nvidia.com does not exist", "Unschedulable"},
+           Row{claims, "0/1 nodes are available: 1 invalid resource pools were encountered.", "Unschedulable"},
+           Row{slices, "0/2 nodes are available: 2 Insufficient nvidia.com/mig-1g.10gb.", "InsufficientGPU"},
+           Row{slices, "0/2 nodes are available: 2 Insufficient rdma/ib.", "Unschedulable"},
+           Row{amd, "0/2 nodes are available: 2 Insufficient amd.com/gpu.", "InsufficientGPU"},
+           // A DeviceClass with an extendedResourceName gives devices to those who ask for that resource.
+           Row{amd, "0/2 nodes are available: 2 cannot allocate all claims.", "InsufficientGPU"},
+           Row{domain, "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.", "InsufficientGPU"},
+           Row{domain, "0/2 nodes are available: 2 cannot allocate all claims.", "Unschedulable"},
+       }) {
+    render::Rendered rendered = kRendered;
+    rendered.resolved["accelerator"] = row.accelerator;
+    StatusInput in{.generation = 3, .rendered = &rendered, .workload = serving(4)};
+    in.pods = {6, 4, {{PodProblem::Kind::kUnschedulable, "m-1", "", row.words}}};
+    const Json found = condition(compute_status(in, kThen), "Scheduled");
+    EXPECT_EQ(found["reason"], row.reason) << row.accelerator << row.words;
+    EXPECT_EQ(found["message"], std::string("2 of 6 pods have no node for 16 GPUs; pod m-1: ") + row.words);
+  }
+}
+
+TEST(Status, CountsTheGpusThatWaitAlsoWhileTheNextSpecIsRefused) {
+  StatusInput in{.generation = 1, .rendered = &kRendered, .workload = serving(5)};
+  in.pods = {6, 5, {{PodProblem::Kind::kUnschedulable, "m-1", "", "1 Insufficient nvidia.com/gpu."}}};
+  const Json good = compute_status(in, kThen);
+  in.generation = 2;
+  in.previous = &good;
+  in.rendered = nullptr;
+  in.refusal = &kRefusal;
+  EXPECT_EQ(condition(compute_status(in, kLater), "Scheduled")["message"], condition(good, "Scheduled")["message"]);
 }
 
 TEST(Status, TheFullSetIsThereInEveryPhaseAndSpeaksOfThisGeneration) {
