@@ -179,11 +179,11 @@ std::string model_on(const std::string& accelerator, const std::string& nodes = 
 
 TEST(RenderCommand, MakesClaimsWhereTheClusterIsToldToServeThem) {
   const std::string model = model_on("{mode: DRA, computeDomain: true}", "2");
-  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--cluster", "lws,compute-domain"}}) {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--cluster", "lws,native,compute-domain"}}) {
     EXPECT_TRUE(has_kind(rendered(flags, model), "ResourceClaimTemplate"));
     EXPECT_TRUE(has_kind(rendered(flags, model), "ComputeDomain"));
   }
-  const Result no_driver = run_cli({"render", "-f", "-", "--cluster", "lws,dra"}, model);
+  const Result no_driver = run_cli({"render", "-f", "-", "--cluster", "lws,native,dra"}, model);
   EXPECT_EQ(no_driver.code, 1);
   EXPECT_NE(no_driver.err.find("spec.accelerator.computeDomain: "), std::string::npos) << no_driver.err;
   EXPECT_EQ(no_driver.err.find("spec.accelerator.mode: "), std::string::npos) << no_driver.err;

@@ -239,6 +239,12 @@ TEST_F(Dra, AGroupWithTooFewDevicesHoldsNoneAndSaysHowManyWait) {
   EXPECT_EQ(devices().size(), 4U);
 }
 
+TEST_F(Dra, OurOwnGatesTakeNoClaims) {
+  deploy(2, Json::object(), {{"nodes", 2}, {"scheduling", {{"gang", "Gates"}}}});
+  EXPECT_TRUE(becomes("Resolved", "False/NotSupported"));
+  EXPECT_TRUE(cluster_.list(kLeaderWorkerSet, ns()).empty());
+}
+
 TEST_F(Dra, ADomainOfMemoryBetweenNodesNeedsNvidiasDriver) {
   deploy(2, Json::object(), {{"nodes", 2}, {"accelerator", {{"computeDomain", true}}}});
   EXPECT_TRUE(becomes("Resolved", "False/ClusterLacksComputeDomain"));

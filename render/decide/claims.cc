@@ -130,7 +130,7 @@ ClaimValues claim_values(const Frame& frame, const Names& names, Findings& findi
   return values;
 }
 
-void tell(const Settings& settings, const ClaimValues& claim, crd::Gang gang, Findings& findings) {
+void tell(const Settings& settings, const ClaimValues& claim, Findings& findings) {
   std::string classes;
   const auto add = [&](const SubTemplate<DeviceRequestValues>& choice) {
     const std::string& name = choice.values.device_class.value;
@@ -145,10 +145,21 @@ void tell(const Settings& settings, const ClaimValues& claim, crd::Gang gang, Fi
                       ", and no device plugin for the same devices");
   if (settings.resource_name.asked())
     findings.notice("ResourceNameNotUsed", settings.resource_name.path, "with mode DRA GPUs are claimed by class");
-  if (gang == crd::Gang::kGates) {
-    findings.notice("ClaimsNotCounted", path,
-                    "our own scheduling gates count no devices of claims: a group for which there are too few may be "
-                    "placed in part, and is then made anew");
+}
+
+/// Which devices a claim may get only the scheduler can tell: each class selects by CEL.
+void check_gang(const Settings& settings, crd::Gang gang, const ClusterFacts& cluster, Findings& findings) {
+  if (gang != crd::Gang::kGates) return;
+  const std::string& path = settings.gang.path;
+  const std::string why = "our own scheduling gates count no claimed devices, and could place a group in part: ";
+  const std::string need = "the cluster needs native PodGroups, Volcano or a queue of Kueue";
+  if (settings.gang.value == crd::Gang::kGates) {
+    findings.refuse("NotSupported", path, why + "name Native, Volcano or Kueue, or None for pods placed one by one");
+  } else if (cluster.offline) {
+    findings.notice("ClaimsNeedAGang", path, why + need);
+  } else {
+    findings.refuse("ClusterLacksGang", path,
+                    why + need + "; name the one that it has, or None for pods placed one by one");
   }
 }
 
@@ -222,7 +233,8 @@ ClaimChoice decide_claims(const Settings& settings, const Sizing& sizing, const 
                       std::to_string(sizing.gpus_per_pod.value) +
                           " GPUs of one pod are more than a claim can hold: " + std::to_string(kMostDevices));
     }
-    tell(settings, *choice.gpus, gang, findings);
+    tell(settings, *choice.gpus, findings);
+    check_gang(settings, gang, cluster, findings);
   }
   if (settings.compute_domain && settings.compute_domain->value) {
     if (sizing.nodes.value > 1) {

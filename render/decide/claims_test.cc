@@ -130,12 +130,28 @@ TEST(Claims, AreRefusedWhereTheyCannotBe) {
                       "spec.accelerator.claim.alternatives[0]"));
 }
 
-TEST(Claims, TellWhatIsLost) {
-  const Json spec = {{"nodes", 2}, {"accelerator", {{"mode", "DRA"}, {"resourceName", "nvidia.com/gpu"}}}};
-  const auto gated = decide(spec, {.dra = true}, crd::Gang::kGates);
-  EXPECT_TRUE(says(gated.findings, "ClaimsNotCounted"));
-  EXPECT_TRUE(says(gated.findings, "ResourceNameNotUsed"));
-  EXPECT_FALSE(says(decide(spec, {.dra = true}, crd::Gang::kNative).findings, "ClaimsNotCounted"));
+TEST(Claims, NeedAGangThatCountsDevices) {
+  using enum crd::Gang;
+  const ClusterFacts cluster{.dra = true};
+  const auto spec = [](const char* gang, const char* mode = "DRA") {
+    return Json{{"nodes", 2}, {"accelerator", {{"mode", mode}}}, {"scheduling", {{"gang", gang}}}};
+  };
+  const std::string path = "spec.scheduling.gang";
+  EXPECT_TRUE(refuses(decide(spec("Gates"), cluster, kGates).findings, "NotSupported", path));
+  EXPECT_TRUE(refuses(decide(spec("Gates"), {.offline = true}, kGates).findings, "NotSupported", path));
+  EXPECT_TRUE(refuses(decide(spec("Auto"), cluster, kGates).findings, "ClusterLacksGang", path));
+  const Findings offline = decide(spec("Auto"), {.offline = true}, kGates).findings;
+  EXPECT_TRUE(offline.faults.empty());
+  EXPECT_TRUE(says(offline, "ClaimsNeedAGang"));
+  for (const crd::Gang gang : {kNative, kVolcano, kKueue, kNone}) {
+    EXPECT_TRUE(decide(spec("Auto"), cluster, gang).findings.faults.empty()) << to_string(gang);
+  }
+  EXPECT_TRUE(decide(spec("Gates", "DevicePlugin"), cluster, kGates).findings.faults.empty());
+}
+
+TEST(Claims, TellThatAResourceNameIsNotUsed) {
+  const Json accelerator = {{"mode", "DRA"}, {"resourceName", "nvidia.com/gpu"}};
+  EXPECT_TRUE(says(decide({{"accelerator", accelerator}}).findings, "ResourceNameNotUsed"));
 }
 
 TEST(Guarded, AsksForEachAttributeOnceUnlessTheExpressionDoesSoItself) {

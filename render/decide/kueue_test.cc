@@ -50,6 +50,18 @@ TEST(Queue, IsToldOfByWhatItWouldDoToThePods) {
   }
 }
 
+TEST(Queue, NeverCountsClaimedDevicesByNode) {
+  const QueueFacts queue{.exists = true, .fault = {}, .covered = {{{"cpu", {}}, {"memory", {}}}}};
+  for (const std::int64_t nodes : {1, 2}) {
+    Findings findings;
+    tell_of_queue(
+        settings_of({{"nodes", nodes}, {"accelerator", {{"mode", "DRA"}}}, {"scheduling", {{"queue", "lq"}}}}), queue,
+        {{"cpu", "64"}, {"memory", "512Gi"}}, findings);
+    EXPECT_EQ(says(findings, "QuotaIsNoGang"), nodes == 2);
+    EXPECT_EQ(findings.notices.size(), nodes == 2 ? 1U : 0U);
+  }
+}
+
 TEST(Queue, LimitsTheNameOfAGroupByTheDigitsOfItsNumber) {
   struct Row {
     std::size_t length;
