@@ -4,7 +4,9 @@
 
 #include <map>
 #include <set>
+#include <thread>
 
+#include "base/source_path.h"
 #include "e2e/model.h"
 #include "e2e/operator_suite.h"
 
@@ -25,33 +27,51 @@ class Dra : public OwnNodesSuite {
   Dra() : OwnNodesSuite("dra") {}
 
   static void SetUpTestSuite() {
-    for (const char* name : {"gpu.nvidia.com", "mig.nvidia.com"}) {
-      const std::string type = std::string(name).substr(0, 3);
-      RealCluster::instance().must(
-          {"apply", "--server-side", "-f", "-"},
-          Json{{"apiVersion", "resource.k8s.io/v1"},
-               {"kind", "DeviceClass"},
-               {"metadata", {{"name", name}}},
-               {"spec",
-                {{"selectors",
-                  {{{"cel",
-                     {{"expression",
-                       "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == '" + type +
-                           "'"}}}}}}}}}
-              .dump());
-    }
+    add_class("gpu.nvidia.com", "gpu.nvidia.com", "gpu");
+    add_class("mig.nvidia.com", "gpu.nvidia.com", "mig");
     OperatorSuite::SetUpTestSuite();
   }
   void TearDown() override {
     OwnNodesSuite::TearDown();
     for (const std::string& slice : slices_) cluster_.must({"delete", "resourceslice", slice, "--wait=false"});
+    if (has_domains_) cluster_.must({"delete", "-f", source_path(kComputeDomains)});
+  }
+
+  static void add_class(const std::string& name, const std::string& driver, const std::string& type) {
+    const std::string expression = "device.driver == '" + driver + "' && has(device.attributes['" + driver +
+                                   "'].type) && device.attributes['" + driver + "'].type == '" + type + "'";
+    RealCluster::instance().must({"apply", "--server-side", "-f", "-"},
+                                 Json{{"apiVersion", "resource.k8s.io/v1"},
+                                      {"kind", "DeviceClass"},
+                                      {"metadata", {{"name", name}}},
+                                      {"spec", {{"selectors", {{{"cel", {{"expression", expression}}}}}}}}}
+                                     .dump());
+  }
+  /// ComputeDomains are served until the test ends. Nobody acts on them.
+  void serve_compute_domains() {
+    has_domains_ = true;
+    cluster_.must({"apply", "-f", source_path(kComputeDomains)});
+    cluster_.must({"wait", "--for=condition=Established", "--timeout=60s", "-f", source_path(kComputeDomains)});
+  }
+  void publish(int number, const std::string& driver, const std::string& type, const Json& devices) {
+    const std::string name = node(number) + "-" + type;
+    cluster_.must({"apply", "--server-side", "-f", "-"},
+                  Json{{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "ResourceSlice"},
+                       {"metadata", {{"name", name}}},
+                       {"spec",
+                        {{"driver", driver},
+                         {"nodeName", node(number)},
+                         {"pool", {{"name", node(number)}, {"generation", 1}, {"resourceSliceCount", 1}}},
+                         {"devices", devices}}}}
+                      .dump());
+    slices_.push_back(name);
   }
 
   /// A node of this test, and its devices as NVIDIA's driver describes them; `type` is gpu or mig. The product is this
   /// test's own, so that no other test's claims are given them.
   void add_node(int number, const std::vector<Device>& devices, const char* type = "gpu") {
     cluster_.add_nodes(ns(), number, 1, 0);
-    const std::string node = ns() + "-" + std::to_string(number);
     Json list = Json::array();
     for (const Device& device : devices) {
       Json attributes = {{"type", {{"string", type}}}, {"productName", {{"string", ns()}}}};
@@ -61,17 +81,7 @@ class Dra : public OwnNodesSuite {
                       {"capacity", {{"memory", {{"value", device.memory}}}}},
                       {"taints", device.taints}});
     }
-    cluster_.must({"apply", "--server-side", "-f", "-"},
-                  Json{{"apiVersion", "resource.k8s.io/v1"},
-                       {"kind", "ResourceSlice"},
-                       {"metadata", {{"name", node + "-" + type}}},
-                       {"spec",
-                        {{"driver", "gpu.nvidia.com"},
-                         {"nodeName", node},
-                         {"pool", {{"name", node}, {"generation", 1}, {"resourceSliceCount", 1}}},
-                         {"devices", list}}}}
-                      .dump());
-    slices_.push_back(node + "-" + type);
+    publish(number, "gpu.nvidia.com", type, list);
   }
   [[nodiscard]] static std::vector<Device> gpus(int count) {
     std::vector<Device> devices;
@@ -112,7 +122,9 @@ class Dra : public OwnNodesSuite {
   }
   [[nodiscard]] std::string node(int number) const { return ns() + "-" + std::to_string(number); }
 
+  static constexpr const char* kComputeDomains = "e2e/nvidia/computedomains.yaml";
   std::vector<std::string> slices_;
+  bool has_domains_ = false;
 };
 
 TEST_F(Dra, EachPodHasDevicesOfItsOwnAndTheStatusCountsThem) {
@@ -249,6 +261,63 @@ TEST_F(Dra, ADomainOfMemoryBetweenNodesNeedsNvidiasDriver) {
   deploy(2, Json::object(), {{"nodes", 2}, {"accelerator", {{"computeDomain", true}}}});
   EXPECT_TRUE(becomes("Resolved", "False/ClusterLacksComputeDomain"));
   EXPECT_TRUE(cluster_.list(kLeaderWorkerSet, ns()).empty());
+}
+
+TEST_F(Dra, ADomainOfMemoryBetweenNodesIsMadeBeforeItsGroupAndGoesWithIt) {
+  serve_compute_domains();
+  const std::string driver = "compute-domain.nvidia.com";
+  add_class("compute-domain-default-channel.nvidia.com", driver, "channel");
+  for (int number = 0; number < 2; ++number) {
+    add_node(number, gpus(2));
+    publish(number, driver, "channel", {{{"name", "channel-0"}, {"attributes", {{"type", {{"string", "channel"}}}}}}});
+  }
+  const Json group = {{"nodes", 2}, {"accelerator", {{"computeDomain", true}}}};
+  deploy(2, Json::object(), group);
+  Json domain;
+  ASSERT_TRUE(eventually([&] {
+    domain = cluster_.get(kComputeDomain, ns(), "m");
+    return !domain.is_null();
+  })) << object().dump(1);
+  const std::string channel = domain["spec"]["channel"]["resourceClaimTemplate"]["name"];
+  // What the driver does.
+  cluster_.apply({{"apiVersion", "resource.k8s.io/v1"},
+                  {"kind", "ResourceClaimTemplate"},
+                  {"metadata", {{"name", channel}, {"namespace", ns()}}},
+                  {"spec",
+                   {{"spec",
+                     {{"devices",
+                       {{"requests",
+                         {{{"name", "channel"},
+                           {"exactly", {{"deviceClassName", "compute-domain-default-channel.nvidia.com"}}}}}}}}}}}}});
+  ASSERT_TRUE(serves());
+  for (const Json& pod : cluster_.list(kPod, ns())) {
+    const Json& claims = pod["spec"]["resourceClaims"];
+    EXPECT_TRUE(std::ranges::any_of(claims, [&](const Json& claim) {
+      return claim["resourceClaimTemplateName"] == channel;
+    })) << claims;
+  }
+  const auto counted = [&] { return object()["status"]["gpus"]["allocated"]; };
+  EXPECT_TRUE(eventually([&] { return counted() == 4; })) << "a channel is no GPU: " << counted();
+
+  std::this_thread::sleep_for(std::chrono::seconds{3});  // for the last events
+  const auto writes = cluster_.operator_writes(ns());
+  const auto first_of = [&](const char* kind) {
+    return std::ranges::find_if(writes, [&](const std::string& uri) { return uri.find(kind) != std::string::npos; });
+  };
+  EXPECT_LT(first_of("/computedomains"), first_of("/leaderworkersets"));
+  EXPECT_NE(first_of("/leaderworkersets"), writes.end());
+  // Looked at again, it is as it should be.
+  cluster_.must({"annotate", "computedomain/m", "inferencedeployment/m", "-n", ns(), "looked=at"});
+  std::this_thread::sleep_for(std::chrono::seconds{5});
+  EXPECT_EQ(cluster_.operator_writes(ns()).size(), writes.size()) << cluster_.operator_writes(ns()).back();
+
+  const auto has_domain = [&] { return !cluster_.get(kComputeDomain, ns(), "m").is_null(); };
+  deploy(2, Json::object(), {{"nodes", 2}});
+  EXPECT_TRUE(eventually([&] { return !has_domain(); })) << "no pod claims its channel any more";
+  deploy(2, Json::object(), group);
+  ASSERT_TRUE(eventually(has_domain));
+  cluster_.remove(kInferenceDeployment, ns(), "m");
+  EXPECT_TRUE(eventually([&] { return !has_domain(); }));
 }
 
 TEST_F(Dra, DevicesThatAreHeldWithoutServingAreToldAsLeaked) {

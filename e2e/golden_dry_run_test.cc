@@ -25,9 +25,16 @@ std::vector<std::filesystem::path> golden_files() {
 TEST(GoldenObjects, AreAcceptedByTheRealApiServerWithStrictFieldValidation) {
   RealCluster& cluster = RealCluster::instance();
   const Namespace scratch(cluster, "golden");
-  // Of Volcano only this definition, and only for as long as it is needed: it changes what the operator finds.
-  cluster.must({"apply", "-f", source_path("e2e/volcano/podgroups.yaml")});
-  cluster.must({"wait", "--for=condition=Established", "--timeout=60s", "crd/podgroups.scheduling.volcano.sh"});
+  // Of Volcano and of NVIDIA's driver only these definitions, and only for as long as they are needed: they change what
+  // the operator finds.
+  const std::vector<std::string> foreign = {"-f", source_path("e2e/volcano/podgroups.yaml"), "-f",
+                                            source_path("e2e/nvidia/computedomains.yaml")};
+  const auto with_foreign = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), foreign.begin(), foreign.end());
+    cluster.must(std::move(arguments));
+  };
+  with_foreign({"apply"});
+  with_foreign({"wait", "--for=condition=Established", "--timeout=60s"});
   std::size_t sent = 0;
   for (const auto& file : golden_files()) {
     std::ifstream stream(file);
@@ -41,7 +48,6 @@ TEST(GoldenObjects, AreAcceptedByTheRealApiServerWithStrictFieldValidation) {
       const client::Resource* resource =
           client::find_resource(object.value("apiVersion", ""), object.value("kind", ""));
       ASSERT_NE(resource, nullptr) << file << ": " << object["kind"];
-      if (*resource == client::resources::kComputeDomain) continue;  // its CRD is NVIDIA's, and not installed here
       const auto answer = cluster.api().create(
           *resource, object, {.dry_run = client::DryRun::kAll, .field_validation = client::FieldValidation::kStrict},
           {});
@@ -50,7 +56,7 @@ TEST(GoldenObjects, AreAcceptedByTheRealApiServerWithStrictFieldValidation) {
     }
   }
   EXPECT_GE(sent, 40U);
-  cluster.must({"delete", "-f", source_path("e2e/volcano/podgroups.yaml")});
+  with_foreign({"delete"});
 }
 
 }  // namespace
