@@ -1,0 +1,3 @@
+module inference-operator.dev/e2e/engine
+
+go 1.26
