@@ -56,20 +56,27 @@ function(inference_library name)
   target_precompile_headers(${name} REUSE_FROM inference_pch)
 endfunction()
 
-# inference_test(name SOURCES x_test.cc … DEPS inference_base … [LABELS fast|cluster])
-# `fast` tests need nothing but the build; `cluster` tests need INFERENCE_TEST_KUBECONFIG (`./dev test` gives it).
+# inference_test(name SOURCES x_test.cc … DEPS inference_base … [LABELS label …] [SECONDS number])
+# `fast` tests, which are those without a label, need nothing but the build; others have a control plane of their own while they run (`./dev test` gives it).
+# SECONDS is about how long it takes: the longest start first.
 function(inference_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SECONDS" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE inference_options nlohmann_json::nlohmann_json ${ARG_DEPS} inference_source_path GTest::gtest
                         GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM inference_pch)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  if(NOT ARG_LABELS)
+  if(ARG_LABELS)
+    set(launcher ${CMAKE_SOURCE_DIR}/e2e/on_given_cluster.sh)
+    set(resources RESOURCE_GROUPS "clusters:1")
+  else()
     set(ARG_LABELS fast)
   endif()
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1500
+  add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${name}> --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  if(ARG_SECONDS)
+    list(APPEND resources COST ${ARG_SECONDS})
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1500 ${resources}
                        ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp")
 endfunction()
 
