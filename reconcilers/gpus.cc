@@ -16,7 +16,7 @@ namespace {
 struct Replica {
   std::int64_t held = 0;
   std::optional<WallTime> bound;      // since its first pod has a node
-  std::optional<WallTime> not_ready;  // since its leader has not served, as far as a node has said so
+  std::optional<WallTime> not_ready;  // since its leader has not served: by its node, else since it was made
   bool led = false;                   // its leader is there and does not serve
   bool leaving = false;
 };
@@ -75,7 +75,9 @@ void add(const Json& pod, std::int64_t held, Replica& replica) {
   const PodState state = state_of(pod);
   if (leads(pod) && !state.ready) {
     replica.led = true;
-    replica.not_ready = state.not_ready;
+    // One that no node has yet was made anew, maybe beside workers of before.
+    replica.not_ready =
+        state.not_ready ? state.not_ready : parse_rfc3339(text_at(member(pod, "metadata"), "creationTimestamp"));
   }
   if (text_at(member(pod, "spec"), "nodeName").empty()) return;
   replica.held += held;

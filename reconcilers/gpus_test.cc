@@ -20,6 +20,7 @@ struct Pod {
   bool leaving = false;
   std::string phase = "Running";
   std::string gpus = "8";
+  std::string created = "08:00:00";
 };
 
 Object object(Json json) {
@@ -27,7 +28,10 @@ Object object(Json json) {
 }
 
 Object make(const Pod& pod) {
-  Json json = {{"metadata", {{"name", pod.name}, {"labels", Json::object()}}},
+  Json json = {{"metadata",
+                 {{"name", pod.name},
+                  {"labels", Json::object()},
+                  {"creationTimestamp", "2026-11-30T" + pod.created + "Z"}}},
                {"spec", {{"containers", {{{"resources", {{"requests", {{"cpu", "64"}}}}}}}}}},
                {"status", {{"phase", pod.phase}, {"conditions", Json::array()}}}};
   if (!pod.gpus.empty()) json["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = pod.gpus;
@@ -117,6 +121,13 @@ TEST(Gpus, LeakWhereAGroupHoldsThemForLongerThanAStartWithoutServing) {
                 {},
                 8,
                 {"m-0"}},
+           Leak{"was made anew, and a worker of before is not gone yet",
+                {{.name = "m-0", .group = "0", .worker = "0", .created = "12:29:00"},
+                 {.name = "m-0-1", .bound = "08:00:00", .group = "0", .worker = "1"}},
+                {},
+                0,
+                {},
+                9 * minute},
            Leak{"a whole group, once, beside one that serves",
                 {{.name = "m-0", .bound = "12:00:00", .not_ready = "12:01:00", .group = "0", .worker = "0"},
                  {.name = "m-0-1", .bound = "12:05:00", .not_ready = "12:01:00", .group = "0", .worker = "1"},
