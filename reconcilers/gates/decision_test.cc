@@ -178,6 +178,20 @@ TEST(Gates, FindRoomForALeaderSmallerThanItsWorkers) {
   EXPECT_EQ(released(world.decide()).size(), 2U);
 }
 
+TEST(Gates, FindEachPodOfAGroupANodeThatItMayGoTo) {
+  World world;
+  for (const char* product : {"H100", "A100", "H100"})
+    world.nodes.push_back(node_object(std::string("n") + std::to_string(world.nodes.size()), 8, product));
+  world.add_group("m", 0, {8, 8, 8});
+  const Decision waits = world.decide();
+  EXPECT_TRUE(waits.releases.empty());
+  ASSERT_EQ(waits.waiting.size(), 1U);
+  EXPECT_NE(waits.waiting[0].why.find("nodes have room for 2 of them, 8 GPUs are missing"), std::string::npos)
+      << waits.waiting[0].why;
+  world.pod("m-0-1")["spec"]["nodeSelector"] = {{"product", "A100"}};
+  EXPECT_EQ(released(world.decide()), (Names{"m-0", "m-0-1", "m-0-2"}));
+}
+
 TEST(Gates, ReleaseGroupsInTurnAndKeepTheNodesOfTheOneThatWaits) {
   World world = cluster(4);
   world.add_group("large", 0, {8, 8, 8, 8}, "2026-11-30T09:00:00Z");
