@@ -24,6 +24,8 @@ namespace {
 
 using namespace inference;
 
+constexpr std::chrono::seconds kTrimEvery{15};
+
 struct Flags {
   std::string kubeconfig;
   std::string context;
@@ -210,6 +212,11 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
   log::info(
       "starting",
       {{"version", std::string(version())}, {"server", config->server}, {"workers", std::to_string(flags.workers)}});
+  // Most of the threads only wait for a watch, and the arena of each keeps what its parser once needed. One arena for
+  // all of them costs more: they wait for it (docs/performance.md).
+  const std::jthread trimmer([](std::stop_token ending) {
+    while (sleep(clock, kTrimEvery, ending)) malloc_trim(0);
+  });
   auto ended = manager.run(stop);
   if (!ended) {
     // A thread may still hang in a call, and leaving this function would wait for it.
@@ -222,8 +229,6 @@ std::expected<void, std::string> run(const Flags& flags, std::stop_token stop) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Most of the threads only wait for a watch: an arena for each would keep what its parser once needed.
-  mallopt(M_ARENA_MAX, 1);
   Flags flags;
   CLI::App app{"Keeps the production spec of every InferenceDeployment in a cluster.", "inference-operator"};
   declare(app, flags);

@@ -28,12 +28,11 @@ Object object(Json json) {
 }
 
 Object make(const Pod& pod) {
-  Json json = {{"metadata",
-                 {{"name", pod.name},
-                  {"labels", Json::object()},
-                  {"creationTimestamp", "2026-11-30T" + pod.created + "Z"}}},
-               {"spec", {{"containers", {{{"resources", {{"requests", {{"cpu", "64"}}}}}}}}}},
-               {"status", {{"phase", pod.phase}, {"conditions", Json::array()}}}};
+  Json json = {
+      {"metadata",
+       {{"name", pod.name}, {"labels", Json::object()}, {"creationTimestamp", "2026-11-30T" + pod.created + "Z"}}},
+      {"spec", {{"containers", {{{"resources", {{"requests", {{"cpu", "64"}}}}}}}}}},
+      {"status", {{"phase", pod.phase}, {"conditions", Json::array()}}}};
   if (!pod.gpus.empty()) json["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = pod.gpus;
   if (!pod.group.empty())
     json["metadata"]["labels"] = {{"leaderworkerset.sigs.k8s.io/name", "m"},
