@@ -63,6 +63,11 @@ constexpr const char* kNoSeries = "# HELP process_cpu_seconds_total x\nprocess_c
 constexpr const char* kIdle = R"({"server_load":0})";
 constexpr const char* kBusy = R"({"server_load":12})";
 
+/// What is process 1 of the container.
+const std::vector<std::string> kPlainProcess{"/bin/sh", "-c", "exec sleep 300"};
+const std::vector<std::string> kDeafProcess{"/bin/sh", "-c", "trap '' TERM; exec sleep 300"};
+const std::vector<std::string> kShell{"/bin/sh", "-c", "trap : TERM INT; sleep 300; exit $?"};
+
 struct Scenario {
   std::string name;
   Json engine;              // plan of fake_engine.py; null: nobody listens
@@ -70,8 +75,9 @@ struct Scenario {
   std::string says;         // part of the hook's log
   std::string asked;  // part of the engine's log; not asked for where a slow machine may reach the bound before the
                       // first request
-  bool terminates = false;     // the hook sends SIGTERM to the engine itself
+  bool terminates = false;     // the hook ends the engine itself
   std::string without_client;  // what is said in place of `says` when the image has no HTTP client; empty: not run
+  std::vector<std::string> process_1 = kPlainProcess;
 };
 
 /// Where the hook must end by the bound, the bound is short; where it must end by itself, the bound is far away, so
@@ -142,6 +148,16 @@ std::vector<Scenario> scenarios() {
        ""},
       {"AServerThatHangsIsNotIdle", {{"hang", true}}, short_bound, "not idle after 3 s", "", false, ""},
       {"NeverServed", nullptr, {}, "never served", "", true, "never served"},
+      {"NeverServedAndDeafToSIGTERM", nullptr, {}, "never served", "", true, "never served", kDeafProcess},
+      {"NeverServedBehindAShell", nullptr, {}, "never served", "", true, "never served", kShell},
+      {"IdleBehindAShell",
+       {{"load", {kIdle}}, {"metrics", {kIdleMetrics}}},
+       {},
+       "idle after",
+       "GET /load",
+       true,
+       "watching connections",
+       kShell},
       {"Post", {{"drain", 200}}, {{"DRAIN_MODE", "post"}}, "drained after", "POST /drain", false, ""},
       {"PostThatFailsWatchesConnections",
        {{"drain", 404}},
@@ -171,6 +187,7 @@ std::vector<Scenario> scenarios() {
        true,
        ""},
       {"PlainWait", Json::object(), {{"DRAIN_MODE", "wait"}}, "", "", false, ""},
+      {"PlainWaitOfAWorkerThatNeverServed", nullptr, {{"DRAIN_MODE", "wait"}}, "never served", "", true, ""},
   };
 }
 
@@ -218,10 +235,10 @@ class Laboratory {
       if (port.empty()) port = "\n";  // it never listened: what the hook then does fails the test
       port.pop_back();
     }
-    const pid_t victim = start({which("sleep"), "300"}, {}, "/dev/null", "/dev/null");
+    const pid_t process_1 = start(scenario.process_1, {}, "/dev/null", "/dev/null");
     Environment environment{{"PATH", bin.string()},
                             {"DRAIN_PORT", port},
-                            {"DRAIN_PID", std::to_string(victim)},
+                            {"DRAIN_PID", std::to_string(process_1)},
                             {"DRAIN_LOG", (folder / "log").string()},
                             {"DRAIN_WAIT_SECONDS", "1"},
                             {"DRAIN_TIMEOUT_SECONDS", "120"},
@@ -235,8 +252,9 @@ class Laboratory {
     Outcome outcome;
     outcome.exit_code =
         wait_for(start({"/bin/sh", (root_ / "drain.sh").string()}, environment, folder / "out", folder / "err"));
-    kill(victim, SIGKILL);
-    outcome.terminated = wait_for(victim) == 128 + SIGTERM;
+    if (!scenario.terminates) kill(process_1, SIGKILL);
+    const int end = wait_for(process_1);
+    outcome.terminated = end == 128 + SIGTERM || end == 128 + SIGINT;
     if (engine != 0) {
       kill(engine, SIGKILL);
       wait_for(engine);
@@ -296,8 +314,9 @@ TEST_P(DrainHook, EndsAsItShouldInEveryScenario) {
     const Outcome& outcome = found->second;
     SCOPED_TRACE(scenario.name + "\nlog: " + outcome.log + "\nasked: " + outcome.asked + "\noutput: " + outcome.output);
     const bool blind = GetParam() == kNoClient;
-    EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_NE(outcome.log.find(blind ? scenario.without_client : scenario.says), std::string::npos);
+    const std::string& says = blind ? scenario.without_client : scenario.says;
+    EXPECT_EQ(outcome.exit_code, says.starts_with("not idle") ? 1 : 0);
+    EXPECT_NE(outcome.log.find(says), std::string::npos);
     if (!blind) {
       EXPECT_NE(outcome.asked.find(scenario.asked), std::string::npos);
     }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -35,6 +36,7 @@ inline pid_t start(const std::vector<std::string>& command, const Environment& e
   envp.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
+  signal(SIGINT, SIG_DFL);  // tests that a shell has started in the background ignore it
   constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
   if (dup2(::open(out.c_str(), kAppend, 0600), STDOUT_FILENO) < 0 ||
       dup2(::open(err.c_str(), kAppend, 0600), STDERR_FILENO) < 0) {

@@ -232,6 +232,14 @@ TEST(Drain, LetsAWorkerOutlastItsLeader) {
   EXPECT_EQ(bound->source["value"], std::to_string(leader));
 }
 
+TEST(Drain, TellsAWorkerThatWaitsByWhatItSeesThatItHasLoaded) {
+  const EngineFacts& sglang = knowledge().engines.at("sglang");
+  const DrainChoice worker = decide_drain(settings_of({}), sglang, PodRole::kWorker, rules());
+  const auto port = std::ranges::find(worker.environment, "DRAIN_PORT", &EnvironmentEntry::name);
+  ASSERT_NE(port, worker.environment.end());
+  EXPECT_EQ(port->source["value"], std::to_string(sglang.port.value));
+}
+
 TEST(Drain, SaysWhenItIsShort) {
   Findings findings;
   check_drain(settings_of({{"drain", {{"timeoutSeconds", 10}}}}), rules(), findings);

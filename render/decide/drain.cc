@@ -75,6 +75,8 @@ std::vector<EnvironmentEntry> worker_environment(const EngineFacts& engine, cons
   HookEnvironment hook(detail);
   hook.add("DRAIN_MODE", engine.drain.workers);
   if (engine.drain.workers.value == "wait") {
+    hook.add("DRAIN_PORT", engine.port);
+    hook.add("DRAIN_HEALTH_PATH", engine.startup.path, Said{"whether the worker has loaded", engine.startup.source});
     hook.add("DRAIN_WAIT_SECONDS", rules.propagation_wait);
     return hook.take();
   }
