@@ -153,7 +153,7 @@ install_operator_objects() {
   fi
   create_objects < <(
     printf 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s\n\0' "$SAMPLE_NAMESPACE"
-    objects_of config/default
+    objects_of config/cluster
   )
   k wait --for=condition=Established --timeout=30s crd/inferencedeployments.inference-operator.dev \
     crd/inferenceprofiles.inference-operator.dev >/dev/null

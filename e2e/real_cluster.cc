@@ -47,7 +47,7 @@ RealCluster::RealCluster(std::string kubeconfig, Install install)
   if (!api) give_up(api.error().message);
   api_ = std::move(*api);
   if (install == Install::kNo) return;
-  must({"apply", "--server-side", "-k", source_path("config/default")});
+  must({"apply", "--server-side", "-k", source_path("config/cluster")});
   must({"wait", "--for=condition=Established", "--timeout=60s", "crd/inferencedeployments.inference-operator.dev",
         "crd/inferenceprofiles.inference-operator.dev"});
 }

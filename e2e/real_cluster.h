@@ -30,7 +30,7 @@ struct Output {
 class RealCluster {
  public:
   static RealCluster& instance();
-  /// Another control plane of the same kind, e.g. one that lacks something. `install` says whether config/default is
+  /// Another control plane of the same kind, e.g. one that lacks something. `install` says whether config/cluster is
   /// applied.
   enum class Install { kNo, kYes };
   RealCluster(std::string kubeconfig, Install install);

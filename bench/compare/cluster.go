@@ -47,7 +47,7 @@ func upCluster(ctx context.Context, o options) (*cluster, error) {
 	if c.client, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	if _, err := c.run(ctx, "apply", "--server-side", "-k", filepath.Join(o.root, "config", "default")); err != nil {
+	if _, err := c.run(ctx, "apply", "--server-side", "-k", filepath.Join(o.root, "config", "cluster")); err != nil {
 		return nil, err
 	}
 	if _, err := c.run(ctx, "wait", "--for=condition=Established", "--timeout=30s", "crd/inferencedeployments.inference-operator.dev",
