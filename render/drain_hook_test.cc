@@ -198,6 +198,11 @@ struct Outcome {
 };
 
 constexpr const char* kNoClient = "no client";
+constexpr const char* kClientThatCrashes = "a client that crashes";
+
+bool is_blind(const std::string& client) {
+  return client == kNoClient || client == kClientThatCrashes;
+}
 
 class Laboratory {
  public:
@@ -214,7 +219,12 @@ class Laboratory {
     const fs::path bin = root_ / ("bin-" + client);
     fs::create_directories(bin);
     for (const std::string tool : {"sleep", "timeout"}) fs::create_symlink(which(tool), bin / tool);
-    if (client != kNoClient) fs::create_symlink(which(client), bin / client);
+    if (client == kClientThatCrashes) {
+      std::ofstream(bin / "curl") << "#!/bin/sh\nkill -SEGV $$\n";
+      fs::permissions(bin / "curl", fs::perms::owner_all);
+    } else if (client != kNoClient) {
+      fs::create_symlink(which(client), bin / client);
+    }
     return bin;
   }
 
@@ -270,7 +280,7 @@ class Laboratory {
 };
 
 std::vector<std::string> clients() {
-  std::vector<std::string> present{kNoClient};
+  std::vector<std::string> present{kNoClient, kClientThatCrashes};
   for (const std::string client : {"curl", "wget", "python3"}) {
     if (!which(client).empty()) present.push_back(client);
   }
@@ -286,7 +296,7 @@ const std::map<std::pair<std::string, std::string>, Outcome>& outcomes() {
     for (const std::string& client : clients()) {
       const fs::path bin = laboratory.bin_of(client);
       for (const Scenario& scenario : scenarios()) {
-        if (client == kNoClient && scenario.without_client.empty()) continue;
+        if (is_blind(client) && scenario.without_client.empty()) continue;
         running[{client, scenario.name}] =
             std::async(std::launch::async, [&laboratory, &places, scenario, client, bin] {
               places.acquire();
@@ -304,8 +314,10 @@ const std::map<std::pair<std::string, std::string>, Outcome>& outcomes() {
 }
 
 class DrainHook : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Clients, DrainHook, testing::ValuesIn(clients()),
-                         [](const auto& info) { return info.param == kNoClient ? "without_a_client" : info.param; });
+INSTANTIATE_TEST_SUITE_P(Clients, DrainHook, testing::ValuesIn(clients()), [](const auto& info) {
+  if (info.param == kClientThatCrashes) return std::string("crashing");
+  return info.param == kNoClient ? "without_a_client" : info.param;
+});
 
 TEST_P(DrainHook, EndsAsItShouldInEveryScenario) {
   for (const Scenario& scenario : scenarios()) {
@@ -313,7 +325,7 @@ TEST_P(DrainHook, EndsAsItShouldInEveryScenario) {
     if (found == outcomes().end()) continue;
     const Outcome& outcome = found->second;
     SCOPED_TRACE(scenario.name + "\nlog: " + outcome.log + "\nasked: " + outcome.asked + "\noutput: " + outcome.output);
-    const bool blind = GetParam() == kNoClient;
+    const bool blind = is_blind(GetParam());
     const std::string& says = blind ? scenario.without_client : scenario.says;
     EXPECT_EQ(outcome.exit_code, says.starts_with("not idle") ? 1 : 0);
     EXPECT_NE(outcome.log.find(says), std::string::npos);
