@@ -1,5 +1,6 @@
 #include "render/knowledge.h"
 
+#include <algorithm>
 #include <charconv>
 #include <ranges>
 #include <set>
@@ -224,6 +225,7 @@ EngineFacts engine_facts(const Data& root) {
   for (const Data& row : root.at("arguments").items()) engine.arguments.push_back(argument_row(row));
   engine.environment = environment_rows(root.at("environment"));
   engine.removed_arguments = root.texts("removedArguments");
+  engine.removed_environment = root.texts("removedEnvironment");
   engine.blinding_arguments = root.texts("blindingArguments");
   return engine;
 }
@@ -341,6 +343,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::string flag_name(std::string_view argument) {
+  std::string name(argument.substr(0, argument.find('=')));
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
 
 std::optional<EngineVersion> parse_engine_version(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);

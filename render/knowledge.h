@@ -41,6 +41,9 @@ struct EngineVersion {
 /// Takes "0.33.0", "v0.33.0-cu129", "0.18.0rc1"; nothing from "latest", "0.x.y" or a single number.
 [[nodiscard]] std::optional<EngineVersion> parse_engine_version(std::string_view text);
 
+/// An argument's name without its value, dashes and underscores alike: engines take both.
+[[nodiscard]] std::string flag_name(std::string_view argument);
+
 /// Which pods a row of an engine file is for.
 enum class Where { kEverywhere, kServer, kGroup, kWorker };
 
@@ -107,8 +110,9 @@ struct EngineFacts {
   Fact<std::string> multi_node;  // "supported", or why not
   std::vector<ArgumentRow> arguments;
   std::vector<EnvironmentRow> environment;
-  std::vector<std::string> removed_arguments;   // the newest version exits on them
-  std::vector<std::string> blinding_arguments;  // they take from the drain hook what it reads
+  std::vector<std::string> removed_arguments;    // the newest version exits on them
+  std::vector<std::string> removed_environment;  // the newest version does not read them
+  std::vector<std::string> blinding_arguments;   // they take from the drain hook what it reads
 };
 
 /// The constants of templates/defaults.yaml under `rules`.

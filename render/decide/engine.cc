@@ -75,13 +75,6 @@ void decide_image(const Settings& settings, EngineChoice& engine, Findings& find
   engine.image = {.value = facts.repository.value + ":" + facts.tag_prefix + version, .reason = std::move(reason)};
 }
 
-/// An argument's name without its value, dashes and underscores alike: engines take both.
-std::string flag_name(std::string_view argument) {
-  std::string name(argument.substr(0, argument.find('=')));
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 bool contains_flag(const std::vector<std::string>& flags, const std::string& name) {
   return std::ranges::any_of(flags, [&](const std::string& flag) { return flag_name(flag) == name; });
 }
