@@ -62,6 +62,13 @@ TEST(Cli, AnswersMisuseWithExitCode2) {
       {{"topology"}, "either a POD or --from FILE"},
       {{"topology", "m-0", "--from", "-"}, "either a POD or --from FILE"},
       {{"topology", "m-0", "m-1"}, "m-1 is not expected here"},
+      {{"audit"}, "either -f FILE or --live"},
+      {{"audit", "-f", "-", "--live"}, "either -f FILE or --live"},
+      {{"audit", "-f", "-", "-f", "-"}, "only once"},
+      {{"audit", "-f", "-", "-n", "llm"}, "need --live"},
+      {{"audit", "--live", "-A", "-n", "llm"}, "exclude each other"},
+      {{"audit", "-f", "-", "--fix", "-o", "sarif"}, "--fix"},
+      {{"audit", "-f", "-", "--severity", "fatal"}, "fatal"},
       {{"version", "extra"}, "error: extra is not expected here\n"},
   };
   for (const Misuse& misuse : cases) {

@@ -6,6 +6,7 @@
 
 #include "base/suggestions.h"
 #include "base/utf8.h"
+#include "cli/audit_command.h"
 #include "cli/completion_command.h"
 #include "cli/explain_command.h"
 #include "cli/render_command.h"
@@ -18,15 +19,16 @@ namespace inference::cli {
 namespace {
 
 constexpr auto kDescription =
-    "Renders, explains and validates InferenceDeployments, and looks at what runs. Works as `kubectl inference`; only "
-    "status and topology POD ask a cluster.\n"
+    "Renders, explains and validates InferenceDeployments, audits workloads with GPUs, and looks at what runs. Works "
+    "as `kubectl inference`; only status, topology POD and audit --live ask a cluster.\n"
     "Exit codes: 0 done, 1 something was found wrong, 2 the command was used wrongly.";
 constexpr auto kFooter =
     "Examples:\n"
     "  kubectl inference render -f llama.yaml --profile h100.yaml | kubectl diff -f -\n"
     "  kubectl inference explain -f llama.yaml --path Deployment/spec.replicas\n"
     "  cat *.yaml | kubectl inference validate -f -\n"
-    "  kubectl inference status llama-70b -n llm";
+    "  kubectl inference status llama-70b -n llm\n"
+    "  helm template . | kubectl inference audit -f -";
 constexpr auto kClusterHelp =
     "What to take the cluster to serve, as a list: lws (LeaderWorkerSet), volcano (whose groups LeaderWorkerSet "
     "holds), volcano-policy (whose groups the policy of config/gang holds), native (Kubernetes' own PodGroups, with "
@@ -47,6 +49,13 @@ constexpr auto kStatusFooter =
     "error, "
     "and the answer is made of the rest.\n"
     "Exit codes: 0 the model is Ready, 1 it is not, 2 the command was used wrongly.";
+constexpr auto kAuditFooter =
+    "Reads Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, CronJobs and LeaderWorkerSets, whoever "
+    "wrote them, and judges those that run GPUs.\n"
+    "Exit codes: 0 no error was found, 1 errors were found or a file could not be read, 2 the command was used "
+    "wrongly.\n"
+    "What is right as it is says so on the workload, or on its pod template, with a reason:\n"
+    "  annotations: {audit.inference-operator.dev/ignore: \"rdma: the two nodes share one NVLink domain\"}";
 constexpr auto kCompletionFooter =
     "For bash: source <(kubectl-inference completion bash)\n"
     "To complete `kubectl inference` itself, put an executable file kubectl_complete-inference on the PATH:\n"
@@ -58,6 +67,7 @@ struct Arguments {
   WorkspaceOptions workspace;
   TopologyOptions topology;
   StatusOptions status;
+  AuditOptions audit;
   std::string path;
   std::string format;
   std::string shell;
@@ -125,6 +135,26 @@ void add_status(CLI::App& app, Arguments& arguments) {
   add_format(*status, arguments, {"text", "json", "yaml"});
 }
 
+void add_audit(CLI::App& app, Arguments& arguments) {
+  AuditOptions& options = arguments.audit;
+  CLI::App* audit = app.add_subcommand("audit", "Say what is wrong with workloads that run GPUs, from any tool");
+  audit->footer(kAuditFooter);
+  audit
+      ->add_option("-f,--filename", options.files,
+                   "File or folder with YAML or JSON documents, - for standard input; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  audit->add_flag("--live", options.live, "Audit what runs in the cluster instead, with your own rights");
+  audit->add_flag("-A,--all-namespaces", options.all_namespaces, "With --live: in all namespaces");
+  add_cluster(*audit, options.cluster);
+  audit->add_option("--severity", options.severity, "The least that is shown, info by default")
+      ->check(CLI::IsMember({"error", "warn", "info"}))
+      ->type_name("SEVERITY");
+  audit->add_flag("--fix", options.fix,
+                  "Print patches instead: a kustomize Component, or with -o json one JSON patch an object");
+  add_format(*audit, arguments, {"text", "json", "sarif"});
+}
+
 /// The whole command line. `arguments` must outlive the app.
 std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   auto app = std::make_unique<CLI::App>(kDescription, "kubectl inference");
@@ -148,6 +178,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
   add_files(*validate, arguments);
 
   add_status(*app, arguments);
+  add_audit(*app, arguments);
   add_topology(*app, arguments);
 
   CLI::App* version = app->add_subcommand("version", "Print version, commit and the digest of the built-in templates");
@@ -204,6 +235,10 @@ std::string chosen_command(const CLI::App& app) {
   return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
+AuditFormat audit_format(const std::string& name) {
+  return name == "json" ? AuditFormat::kJson : name == "sarif" ? AuditFormat::kSarif : AuditFormat::kText;
+}
+
 Outcome dispatch(const std::string& command, const Arguments& arguments) {
   static const std::map<std::string, OutputFormat, std::less<>> kFormats = {
       {"yaml", OutputFormat::kYaml}, {"json", OutputFormat::kJson}, {"text", OutputFormat::kText}};
@@ -214,13 +249,28 @@ Outcome dispatch(const std::string& command, const Arguments& arguments) {
   if (command == "explain") return run_explain(arguments.workspace, arguments.path, format_or(OutputFormat::kText));
   if (command == "validate") return run_validate(arguments.workspace);
   if (command == "status") return run_status(arguments.status, format_or(OutputFormat::kText));
+  if (command == "audit") return run_audit(arguments.audit, audit_format(arguments.format));
   if (command == "topology") return run_topology(arguments.topology, format_or(OutputFormat::kText));
   if (command == "version") return run_version(format_or(OutputFormat::kText));
   return run_completion(arguments.shell);
 }
 
+std::string audit_contradiction(const AuditOptions& options, const std::string& format) {
+  const ClusterOptions& cluster = options.cluster;
+  if (options.live != options.files.empty()) return "audit needs either -f FILE or --live";
+  if (std::ranges::count(options.files, "-") > 1) return "standard input (-) can be read only once";
+  if (std::ranges::find(options.files, "") != options.files.end()) return "-f needs the name of a file";
+  const bool asks_cluster =
+      options.all_namespaces || !cluster.ns.empty() || !cluster.context.empty() || !cluster.kubeconfig.empty();
+  if (asks_cluster && !options.live) return "--kubeconfig, --context, --namespace and --all-namespaces need --live";
+  if (options.all_namespaces && !cluster.ns.empty()) return "--namespace and --all-namespaces exclude each other";
+  if (options.fix && format == "sarif") return "--fix prints YAML, or JSON with -o json";
+  return "";
+}
+
 /// What is wrong with the options although each was parsed; "" when all is well.
 std::string contradiction(const std::string& command, const Arguments& arguments) {
+  if (command == "audit") return audit_contradiction(arguments.audit, arguments.format);
   if (command == "topology" && arguments.topology.pod.empty() == arguments.topology.from.empty())
     return "topology needs either a POD or --from FILE";
   if (const auto fault = path_option_fault(arguments.path)) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -57,7 +58,8 @@ std::expected<std::string, Diagnostic> read_file(const std::string& name) {
   return fault("is larger than " + std::to_string(limit) + " bytes");
 }
 
-std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const std::string& folder) {
+std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const std::string& folder,
+                                                                          const std::vector<std::string>& extensions) {
   std::map<std::string, std::string> files;
   std::error_code error;
   auto entry = std::filesystem::recursive_directory_iterator(folder, error);
@@ -76,7 +78,7 @@ std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const 
       if (entry->is_symlink(unknown)) return fault("is a link to a folder, which is not followed");
       continue;
     }
-    if (path.extension() != ".yaml") continue;
+    if (std::ranges::find(extensions, path.extension().string()) == extensions.end()) continue;
     if (unknown) return fault("cannot open: " + error_text(unknown.value()));
     if (!std::filesystem::is_regular_file(status)) {
       const bool there = status.type() != std::filesystem::file_type::not_found;
@@ -89,7 +91,9 @@ std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const 
   if (error)
     return std::unexpected(
         Diagnostic{.file = folder, .path = "", .message = "cannot read the folder: " + error_text(error.value())});
-  if (files.empty()) return std::unexpected(Diagnostic{.file = folder, .path = "", .message = "holds no .yaml file"});
+  if (files.empty())
+    return std::unexpected(
+        Diagnostic{.file = folder, .path = "", .message = "holds no " + extensions.front() + " file"});
   return files;
 }
 

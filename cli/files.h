@@ -3,6 +3,7 @@
 #include <expected>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/diagnostic.h"
 
@@ -15,9 +16,10 @@ namespace inference::cli {
 /// How a diagnostic names the file: "<stdin>" for `-`.
 [[nodiscard]] std::string shown_name(const std::string& name);
 
-/// All `*.yaml` below the folder: name relative to it → text. Hidden entries are left out. What is no regular file, or
-/// a link to a folder, is an error: left out without a word it would be missing later.
-[[nodiscard]] std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(const std::string& folder);
+/// All files with one of the extensions (".yaml") below the folder: name relative to it → text. Hidden entries are left
+/// out. What is no regular file, or a link to a folder, is an error: left out without a word it would be missing later.
+[[nodiscard]] std::expected<std::map<std::string, std::string>, Diagnostic> read_folder(
+    const std::string& folder, const std::vector<std::string>& extensions);
 
 /// Writes everything to the descriptor. Returns 0, or the errno of what failed.
 [[nodiscard]] int write_all(int descriptor, std::string_view text);

@@ -74,6 +74,7 @@ FileContent read_manifests(const std::string& file, std::string_view text) {
   auto documents = read_yaml_documents(text);
   if (!documents) {
     const YamlError& error = documents.error();
+    content.is_yaml = false;
     content.faults.push_back({.file = file, .line = error.line, .path = "", .message = error.message});
     return content;
   }

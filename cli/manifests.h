@@ -33,7 +33,8 @@ struct Manifest {
 struct FileContent {
   std::string file;
   std::vector<Manifest> manifests;
-  Diagnostics faults;  // not YAML, no object, no kind, a List without items; a file with a YAML fault has no manifests
+  Diagnostics faults;   // not YAML, no object, no kind, a List without items
+  bool is_yaml = true;  // false: the only fault is that the file cannot be parsed, and there are no manifests
 };
 
 /// `text` is the file's content.

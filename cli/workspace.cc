@@ -81,7 +81,7 @@ void open_profile(Workspace& workspace, const std::string& name) {
 }
 
 void open_templates(Workspace& workspace, const std::string& folder) {
-  auto files = read_folder(folder);
+  auto files = read_folder(folder, {".yaml"});
   if (!files) {
     workspace.faults.push_back(std::move(files.error()));
     return;
