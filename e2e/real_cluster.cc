@@ -69,8 +69,9 @@ std::string RealCluster::server() const {
   return client::load_config({.kubeconfig = kubeconfig_, .context = {}})->server;
 }
 
-std::string RealCluster::operator_kubeconfig(const std::string& server) const {
-  const Output token = must({"create", "token", "inference-operator", "-n", "inference-system", "--duration", "1h"});
+std::string RealCluster::account_kubeconfig(const std::string& ns, const std::string& account,
+                                            const std::string& server) const {
+  const Output token = must({"create", "token", account, "-n", ns, "--duration", "1h"});
   const Output authority = must({"config", "view", "--raw", "--flatten", "--minify", "-o",
                                  "jsonpath={.clusters[0].cluster.certificate-authority-data}"});
   const Json text = {
@@ -78,8 +79,8 @@ std::string RealCluster::operator_kubeconfig(const std::string& server) const {
       {"kind", "Config"},
       {"clusters",
        {{{"name", "c"}, {"cluster", {{"server", server}, {"certificate-authority-data", authority.text}}}}}},
-      {"users", {{{"name", "operator"}, {"user", {{"token", token.text.substr(0, token.text.find('\n'))}}}}}},
-      {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "operator"}}}}}},
+      {"users", {{{"name", "u"}, {"user", {{"token", token.text.substr(0, token.text.find('\n'))}}}}}},
+      {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
       {"current-context", "x"}};
   std::string file = "/tmp/inference-operator-kubeconfig-XXXXXX";  // mkstemp gives it mode 0600: there is a token in it
   close(mkstemp(file.data()));

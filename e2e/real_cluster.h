@@ -43,9 +43,13 @@ class RealCluster {
   Output must(std::vector<std::string> arguments, const std::string& input = {}) const;
   /// The API server's URL.
   [[nodiscard]] std::string server() const;
-  /// A kubeconfig with a fresh token of the operator's service account: what it may do is config/rbac and nothing else.
-  /// It leads to `server`. The caller removes the file.
-  [[nodiscard]] std::string operator_kubeconfig(const std::string& server) const;
+  /// A kubeconfig with a fresh token of a service account, which leads to `server`. The caller removes the file.
+  [[nodiscard]] std::string account_kubeconfig(const std::string& ns, const std::string& account,
+                                               const std::string& server) const;
+  /// The same of the operator's: what it may do is config/rbac and nothing else.
+  [[nodiscard]] std::string operator_kubeconfig(const std::string& server) const {
+    return account_kubeconfig("inference-system", "inference-operator", server);
+  }
 
   /// Whether the API server knows the kind.
   [[nodiscard]] bool serves(const client::Resource& resource);

@@ -337,16 +337,7 @@ TEST_F(StatusTest, ReadsWithTheRightsOfTheUserAndNamesWhatItMayNot) {
   cluster_.must({"create", "serviceaccount", "user", "-n", ns()});
   cluster_.must(
       {"create", "rolebinding", "user", "-n", ns(), "--clusterrole=view", "--serviceaccount=" + ns() + ":user"});
-  const std::string config = "/tmp/inference-status-" + ns();
-  const Output token = cluster_.must({"create", "token", "user", "-n", ns()});
-  std::ofstream(config) << std::ifstream(cluster_.kubeconfig()).rdbuf();
-  ASSERT_EQ(run({"chmod", "600", config}).exit_code, 0);
-  const auto kubectl = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"config", "--kubeconfig", config});
-    cluster_.must(std::move(arguments));
-  };
-  kubectl({"set-credentials", "limited", "--token", token.text.substr(0, token.text.find('\n'))});
-  kubectl({"set-context", "--current", "--user", "limited"});
+  const std::string config = cluster_.account_kubeconfig(ns(), "user", cluster_.server());
   const Output told = run({KUBECTL_INFERENCE, "status", "m", "-n", ns(), "--kubeconfig", config});
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_NE(told.text.find("note: without nodes, which could not be read: 403"), std::string::npos) << told.text;
